@@ -23,12 +23,12 @@ from tests.support.spark.topic_log import ID, NAME, Json, Record, TopicLog, cent
 from workers.spark.effects import in_driver, small_batches
 from workers.spark.effects.arrow_batches import ArrowBatches
 from workers.spark.effects.in_driver import InDriver
-from workers.spark.effects.later import Later
 from workers.spark.effects.small_batches import Reading
 from workers.spark.failure import JobError
 from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
+from workers.spark.tables.later import Later
 from workers.spark.tables.rules import Rules, TableRule
 from workers.spark.tables.table import Effects
 from workers.spark.topics.arrow_records import ArrowRecords
@@ -96,11 +96,11 @@ def row(chosen: random.Random, key: int, seed: str) -> Json:
     }
 
 
-def workload() -> list[list[Record]]:
+def workload(fields: Sequence[Json] = ALL) -> list[list[Record]]:
     """Changes of tables with and without a key; the first batch fills them. The columns of one change in the fourth."""
-    keyed, other = TopicLog(ALL, topic="shop.public.keyed"), TopicLog((ID, NAME), topic="shop.public.other")
+    keyed, other = TopicLog(fields, topic="shop.public.keyed"), TopicLog((ID, NAME), topic="shop.public.other")
     text = TopicLog((ID, NAME), key=(NAME,), topic="shop.public.text")
-    bare, ordered = TopicLog(ALL, key=(), topic="shop.public.bare"), TopicLog((ID,), key=(), topic="shop.public.ordered")
+    bare, ordered = TopicLog(fields, key=(), topic="shop.public.bare"), TopicLog((ID,), key=(), topic="shop.public.ordered")
     batches = []
     for seed in range(6):
         chosen = random.Random(seed)
@@ -285,6 +285,27 @@ def test_records_that_are_read_without_a_job_need_no_known_length() -> None:
     assert asked == [in_driver.OCTETS]
 
 
+def test_python_decodes_large_topics_if_spark_has_few_cores_and_the_sink_takes_arrow() -> None:
+    asked: list[int] = []
+    some: Any = object()  # it is only handed on
+
+    def direct(octets: int) -> ArrowRecords | None:
+        asked.append(octets)
+        found: ArrowRecords | None = some
+        return found
+
+    cut: Any = Later(object)
+    few, many = InDriver(in_driver.CORES), InDriver(in_driver.CORES + 1)
+    assert few.takes(in_driver.RECORDS)
+    assert not few.takes(in_driver.RECORDS + 1)
+    assert not many.takes(1)
+    assert not InDriver().takes(1)
+    assert few.read(cut, {"t": in_driver.RECORDS}, direct) is some
+    assert many.read(cut, {"t": in_driver.OF_A_TOPIC + 1}, direct) is None
+    assert many.read(cut, {"t": in_driver.OF_A_TOPIC}, direct) is some
+    assert asked == [in_driver.WIDE, in_driver.OCTETS]
+
+
 def test_records_that_cannot_be_read_are_left_to_jobs(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     def fails(_: DataFrame) -> ArrowRecords:
         raise Py4JError("too large")
@@ -303,7 +324,9 @@ def test_the_records_of_a_batch_are_counted_by_its_offsets(spark: SparkSession, 
     for number, end in enumerate(ends):
         (folder / str(number)).write_text(f"v1\n{{}}\n{json.dumps(end)}", encoding="utf-8")
     # Where the first batch begins is in no file.
-    assert checkpoint.counts(0) == {}
+    assert checkpoint.ranges(0) == {("a", 0): (None, 5), ("a", 1): (None, 7)}
+    assert checkpoint.counts(0) == {"a": 12}
+    assert Checkpoint(spark, str(tmp_path), from_begin=False).counts(0) == {}
     assert checkpoint.counts(1) == {"a": 4, "b": 2}
     assert checkpoint.counts(2) == {"a": 1}
     assert checkpoint.ranges(1) == {("a", 0): (5, 9), ("b", 0): (None, 2)}

@@ -83,6 +83,15 @@ def duck() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+@pytest.fixture(autouse=True)
+def _sparks_own_times(spark: SparkSession) -> Iterator[None]:
+    """Spark writes times with a zone as it does by default, also after a test that has set another type."""
+    former = spark.conf.get(MICROSECONDS[0])
+    spark.conf.set(MICROSECONDS[0], "INT96")
+    yield
+    spark.conf.set(MICROSECONDS[0], str(former))
+
+
 class MadeTable:
     """A Delta table in ``folder``, as the sink for ``readers`` makes it."""
 
@@ -204,6 +213,37 @@ def test_spark_and_arrow_read_each_others_rows_of_all_types(
         agreed(duck, ours, sparks)
 
 
+@pytest.mark.parametrize("readers", ["spark", "all"])
+def test_rows_are_found_by_their_bounds(spark: SparkSession, duck: duckdb.DuckDBPyConnection, tmp_path: Path, readers: str) -> None:
+    made = MadeTable(spark, tmp_path / "t", "id int, text string, day date, zoned timestamp, local timestamp_ntz", readers)
+    # Of the first and of the last one the statistics, in milliseconds, lack some microseconds.
+    micros = pa.array([-1_001, 1_704_164_645_678_901, 1_704_164_645_678_999], pa.int64())
+    values = {
+        "id": pa.array([-1, 0, 7], pa.int32()),
+        "text": pa.array(["", "\uff5e", "\U0001f600"]),
+        "day": pa.array([-1, 0, 19_782], pa.int32()).cast(pa.date32()),
+        "zoned": micros.cast(pa.timestamp("us", "UTC")),
+        "local": micros.cast(pa.timestamp("us")),
+    }
+    made.add(pa.table(values))
+    made.sql("INSERT INTO {t} SELECT id + 100, 'zzz', date'2030-01-01', timestamp'2030-01-01', timestamp_ntz'2030-01-01' FROM {t}")
+    texts = {name: [str(value) for value in column.cast(pa.string()).to_pylist()] for name, column in values.items()}
+    kinds = {"id": "int", "text": "string", "day": "date", "zoned": "timestamp", "local": "timestamp_ntz"}
+    others = {**kinds, "text": "varchar", "zoned": "timestamp with time zone", "local": "timestamp"}
+    for name, known in texts.items():
+        for at, text in enumerate(known):
+            (row,) = made.sql(f"SELECT id FROM {{t}} WHERE {name} = cast('{text}' as {kinds[name]})").collect()
+            assert row["id"] == values["id"][at].as_py()
+            if readers == "all":
+                looked = f"SELECT id FROM delta_scan('{made.folder}') WHERE {name} = cast('{text}' as {others[name]})"
+                assert duck.execute(looked).fetchall() == [(row["id"],)]
+                rust = QueryBuilder().register("mirror", DeltaTable(str(made.folder)))
+                found = pa.table(rust.execute(f"SELECT id FROM mirror WHERE {name} = cast('{text}' as {others[name]})").read_all())
+                assert found["id"].to_pylist() == [row["id"]]
+    first = made.sql("SELECT min(id), min(zoned) = timestamp_micros(-1001L), min(day), max(text), max(id) FROM {t}").first()
+    assert first == (-1, True, date(1969, 12, 31), "\U0001f600", 107)
+
+
 def assert_same(found: pa.Table, rows: pa.Table) -> None:
     """Check that the tables have the same rows, whatever their columns' names are."""
     for one, two in zip(found.columns, rows.columns, strict=True):
@@ -300,8 +340,8 @@ def test_table_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
     files.prepare()
     assert arrow_of(files).schema.types == [pa.int32(), pa.string()]
     assert nested.files().arrow is None
-    add = files.write_arrow(pa.table({"id": [1], "a": ["x"]}), {"minValues": {"id": 1}})
-    assert str(add.stats()) == '{"numRecords": 1, "minValues": {"id": 1}}'
+    add = files.write_arrow(pa.table({"id": [1], "a": ["x"]}))
+    assert '"numRecords": 1' in str(add.stats())
     assert arrow_of(files).read(str(add.path()), BitMap64()).num_rows == 1
     assert scalar.rows() == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 
 from pyspark.sql import SparkSession
 
-from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
+from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, Rows, by_arrow, down, effects, few, of_all_types, shown, table, up
 from workers.quickstart.embedded.wait import wait_until
 from workers.spark.sinks import small_tables
 from workers.spark.sinks.delta import checkpoints, deletion_vectors, joined_files, small
@@ -73,6 +73,7 @@ class Rig:
         self.spark, self.folder, self.of = spark, folder, of
         self.sink = DeltaSink(spark, str(folder))
         self.model: Model = {}
+        self.arrow = False
 
     def fill(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Create the table."""
@@ -86,7 +87,8 @@ class Rig:
 
     def few(self, rows: Rows, lsn: int = 200) -> None:
         self._model(rows)
-        self.sink.apply(1, [few(self.spark, self.of, rows, lsn)])
+        found = few(self.spark, self.of, rows, lsn)
+        self.sink.apply(1, [by_arrow(found) if self.arrow else found])
 
     def many(self, rows: Rows) -> None:
         """A batch whose rows are not in the driver yet."""
@@ -98,7 +100,7 @@ class Rig:
         self._model(rows)
         found = effects(self.spark, self.of, rows)
         many = small_tables.CHANGES + 1
-        self.sink.apply(1, [replace(found, rows=found.rows.repartition(3), known=True, octets=1, changes=many)])
+        self.sink.apply(1, [replace(found.with_rows(found.rows.repartition(3)), known=True, octets=1, changes=many)])
 
     def check(self) -> None:
         assert shown(self.sink, self.of) == sorted(self.model.values(), key=repr)
@@ -110,9 +112,10 @@ class Rig:
                 self.model[key] = row
 
 
-@pytest.fixture
-def rig(spark: SparkSession, tmp_path: Path) -> Rig:
+@pytest.fixture(params=["java", "arrow"])
+def rig(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Rig:
     found = Rig(spark, tmp_path)
+    found.arrow = request.param == "arrow"
     found.fill([(at, text(at), at) for at in range(ROWS)])
     return found
 
@@ -148,7 +151,7 @@ def test_the_statistics_are_those_of_the_rows(rig: Rig) -> None:
     stats = [json.loads(action["add"]["stats"]) for action in commits(rig.folder)[-1] if "add" in action]
     assert [found["numRecords"] for found in stats] == [ROWS, 2]
     assert [found["tightBounds"] for found in stats] == [False, True]
-    assert [*stats[1]["minValues"].values(), *stats[1]["maxValues"].values()] == [ROWS + 4, ROWS + 9]
+    assert [next(iter(stats[1][side].values())) for side in ("minValues", "maxValues")] == [ROWS + 4, ROWS + 9]
     # Spark answers this from the statistics if they have exact bounds.
     assert rig.spark.sql(f"SELECT min(id), max(id), count(*) FROM delta.`{rig.folder}/s/t`").first() == (0, ROWS + 9, ROWS + 1)
 
@@ -425,39 +428,6 @@ def test_many_rows_for_a_small_table_are_not_merged(spark: SparkSession, tmp_pat
     rig.check()
     assert merged(tmp_path) == [False, False, False]
     assert ["deletionVector" in action["add"] for action in commits(tmp_path)[1] if "add" in action] == [True, False]
-
-
-@pytest.mark.parametrize("by", ["rows of a batch", "bytes of the table"])
-def test_a_table_that_has_grown_is_not_looked_at_again(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
-) -> None:
-    size = 256 * 1024 if by == "rows of a batch" else 4_000
-    for module in (small_tables, small, deletion_vectors):
-        monkeypatch.setattr(module, "SMALL", size)
-    monkeypatch.setattr(small_tables, "ROWS", 49)
-    seen: list[str] = []
-    for owner, name in ((DeltaTableFiles, "__init__"), (small_tables, "collected"), (deletion_vectors, "collected")):
-        own = getattr(owner, name)
-
-        def counted(*given: Any, own: Callable[..., Any] = own, name: str = name) -> Any:
-            seen.append(name)
-            return own(*given)
-
-        monkeypatch.setattr(owner, name, counted)
-    rig = Rig(spark, tmp_path)
-    rig.fill([(at, text(at), at) for at in range(5)])
-    chance = random.Random(3)
-    rig.few([up(at, chance.randbytes(40).hex(), at) for at in range(45)])
-    seen.clear()
-    rig.many([up(at, chance.randbytes(40).hex(), at) for at in range(3, 60)])
-    assert seen == ["collected"], "one job has computed the rows"
-    rig.many([up(at, "z", at) for at in range(2)])
-    rig.check()
-    assert merged(tmp_path) == [False] * 4
-    # Another process finds the table as it is.
-    rig.restart()
-    rig.few([up(1, "w", 1), down(2)])
-    rig.check()
 
 
 def test_a_table_that_grows_is_not_merged(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

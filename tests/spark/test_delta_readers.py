@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, TYPES, down, effects, money, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.sinks import DeltaPlace, sink_of
+from workers.spark.tables.later import Later
 from workers.spark.tables.table import LSN, UPSERT, Column, Effects, Sink, Table
 
 pytestmark = pytest.mark.pg_once
@@ -71,7 +72,7 @@ def test_all_readers_read_all_types(spark: SparkSession, duck: duckdb.DuckDBPyCo
     row = spark.range(1).select(
         F.lit(UPSERT).alias("op"), key.alias("key"), values.alias("row"), kept, F.lit(1).cast("bigint").alias("lsn")
     )
-    sink.apply(0, [Effects(of, row)])
+    sink.apply(0, [Effects(of, Later.of(row))])
     names = "count(*), " + ", ".join(f'count("{name}")' for name in TYPES)
     agreed(duck, sink, replace(of, columns=of.columns[:1]), tmp_path)
     assert duck.execute(f"SELECT {names} FROM duck").fetchone() == (1,) * (len(TYPES) + 1)

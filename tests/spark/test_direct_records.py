@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -60,13 +61,12 @@ def runs(spark: SparkSession, tmp_path: Path, broker: Broker, monkeypatch: pytes
     return lambda prefix: Runs(spark, configured(tmp_path, broker, prefix), monkeypatch)
 
 
-async def test_later_batches_are_read_in_python(runs: Callable[[str], Runs], broker: Broker) -> None:
+async def test_batches_are_read_in_python(runs: Callable[[str], Runs], broker: Broker) -> None:
     mirror = runs("sparkdirect")
     items = written("sparkdirect.public.items", (1, "a"), (2, "b"))
     await broker.create(items)
     await broker.write(items)
-    # Nothing says where the first batch begins.
-    assert mirror.run() == []
+    assert mirror.run() == [2]
     items.change("u", {"id": 1, "name": "a2"})
     items.change("d", {"id": 2, "name": "b"})
     other = written("sparkdirect.public.others", (5, "new"))
@@ -110,6 +110,21 @@ async def test_options_of_kafka_that_only_spark_knows(runs: Callable[[str], Runs
     assert mirror.read == []
     assert mirror.rows("items") == [(1, "a")]
     assert any("Python's client does not know all options of [kafka]" in line for line in said)
+
+
+async def test_a_first_batch_that_begins_elsewhere_is_spark_s(runs: Callable[[str], Runs], broker: Broker) -> None:
+    mirror = runs("sparkbegin")
+    items = written("sparkbegin.public.items", (1, "a"), (2, "b"))
+    await broker.create(items)
+    await broker.write(items)
+    begin = json.dumps({items.topic: {"0": 1}})
+    mirror.config = replace(mirror.config, kafka={**mirror.config.kafka, "startingOffsets": begin})
+    assert mirror.run() == []
+    assert mirror.rows("items") == [(2, "b")]
+    items.change("c", {"id": 3, "name": "c"})
+    await broker.write(items)
+    assert mirror.run() == [1]
+    assert mirror.rows("items") == [(2, "b"), (3, "c")]
 
 
 async def test_a_batch_that_cannot_be_read_is_spark_s(

@@ -36,7 +36,7 @@ KEYS: Sequence[tuple[str, Table, Rows]] = (
 def test_flat_rows_are_those_of_a_job(spark: SparkSession, of: Table, rows: Rows) -> None:
     seen: list[tuple[int, int]] = []
     by_job = replace(effects(spark, of, rows, 50, lsn=200), seen=lambda *counts: seen.append(counts))
-    found = LocalIncoming().batch(replace(by_job, rows=few(spark, of, rows).rows))
+    found = LocalIncoming().batch(by_job.with_rows(few(spark, of, rows).rows))
     with incoming(by_job) as wanted:
         assert found is not None
         for name in ("table", "count", "truncated", "replaced", "kept", "nullable", "bounds", "wide", "ends", "keys"):

@@ -96,6 +96,14 @@ async def test_compressed_records_are_read(codec: str, kafka_bootstrap: str, rea
 
 
 @pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("at_once", [1, 3])
+async def test_few_records_are_in_memory_at_once(reader: Reader, topic: str, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(range_reader, "_AT_ONCE", at_once)
+    assert reader.read({(topic, 0): (1, 8), (topic, 1): (None, 10)}) == {(topic, 0): numbers(1, 8), (topic, 1): numbers(10, 20)}
+    assert max(len(values) for _, values in reader.taken) == at_once
+
+
+@pytest.mark.asyncio(loop_scope="session")
 async def test_aborted_records_are_left_out(kafka_bootstrap: str, reader: Reader, topic: str) -> None:
     async with AIOKafkaProducer(bootstrap_servers=kafka_bootstrap, transactional_id=uuid.uuid4().hex) as producer:
         async with producer.transaction():

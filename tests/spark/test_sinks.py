@@ -29,6 +29,7 @@ from workers.spark.sinks.iceberg.sink import IcebergSink
 from workers.spark.sinks.lake import LakeSink
 from workers.spark.sinks.postgres import sink as postgres
 from workers.spark.sinks.postgres.sink import PostgresSink
+from workers.spark.tables.later import Later
 from workers.spark.tables.table import ALL, DELETE, LSN, UPSERT, Column, Effects, Sink, Table
 
 if TYPE_CHECKING:
@@ -281,7 +282,7 @@ def test_values_of_all_types(make: Callable[..., Sink], spark: SparkSession) -> 
     nulls = ", ".join(f"'{name}', cast(null as {kind_.type.simpleString()})" for name, (kind_, _) in TYPES.items())
     query = "select 'upsert' op, named_struct('id', {n}) key, named_struct('id', {n}, {values}) row, array() kept, 1L lsn"
     sent = spark.sql(" union all ".join([query.format(n=1, values=values), query.format(n=2, values=nulls)]))
-    batch = Effects(of, sent.withColumn("kept", F.col("kept").cast("array<string>")))
+    batch = Effects(of, Later.of(sent.withColumn("kept", F.col("kept").cast("array<string>"))))
     for _ in range(2):
         sink.apply(0, [batch])
         found = sink.read(of)

@@ -19,7 +19,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from tests.support.spark.sink_rig import INT, PLAIN, TEXT, Rows, down, effects, few, of_all_types, shown, table, up
+from tests.support.spark.sink_rig import INT, PLAIN, TEXT, Rows, by_arrow, down, effects, few, of_all_types, shown, table, up
 from workers.quickstart.embedded.wait import wait_until
 from workers.spark.failure import JobError
 from workers.spark.sinks import DeltaPlace, small_tables
@@ -28,6 +28,7 @@ from workers.spark.sinks.delta import sink as delta
 from workers.spark.sinks.delta.commit import DeltaTableFiles
 from workers.spark.sinks.delta.log_folder import ENGINE
 from workers.spark.sinks.delta.sink import DeltaSink
+from workers.spark.tables.later import Later
 from workers.spark.tables.local_rows import local
 from workers.spark.tables.table import DELETE, LSN, UPSERT, Column, Effects, Table
 from workers.spark.types import kind_of
@@ -44,10 +45,11 @@ def engines(folder: Path, name: str = "t") -> list[bool]:
 
 
 class Rig:
-    """A sink in ``folder``, and batches whose rows are in the driver."""
+    """A sink in ``folder``, and batches whose rows are in the driver, with ``arrow`` in Python too."""
 
-    def __init__(self, spark: SparkSession, folder: Path, readers: str = "spark") -> None:
+    def __init__(self, spark: SparkSession, folder: Path, readers: str = "spark", *, arrow: bool = False) -> None:
         self.spark = spark
+        self.arrow = arrow
         self.folder = folder
         place = DeltaPlace(str(folder), readers=readers)
         self.sink = DeltaSink(spark, place.folder, readers=place.readers)
@@ -56,12 +58,13 @@ class Rig:
         self.sink.apply(0, [effects(self.spark, of, rows)])
 
     def few(self, of: Table, rows: Rows, lsn: int = 200) -> None:
-        self.sink.apply(1, [few(self.spark, of, rows, lsn)])
+        found = few(self.spark, of, rows, lsn)
+        self.sink.apply(1, [by_arrow(found) if self.arrow else found])
 
 
-@pytest.fixture
-def rig(spark: SparkSession, tmp_path: Path) -> Rig:
-    return Rig(spark, tmp_path)
+@pytest.fixture(params=["java", "arrow"])
+def rig(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Rig:
+    return Rig(spark, tmp_path, arrow=request.param == "arrow")
 
 
 def test_few_rows_come_change_and_go_without_a_merge(rig: Rig) -> None:
@@ -96,7 +99,7 @@ def test_all_types_are_those_of_a_merge(spark: SparkSession, tmp_path: Path, rea
         rig.sink.apply(0, [replace(made(spark, 1, 2), known=False)])
     merged.sink.apply(1, [made(spark, 2, 3)])
     found = made(spark, 2, 3)
-    direct.sink.apply(1, [replace(found, rows=local(found.rows))])
+    direct.sink.apply(1, [found.with_rows(local(found.rows))])
     assert engines(direct.folder)[-1]
     assert not engines(merged.folder)[-1]
 
@@ -145,19 +148,21 @@ def test_keys_of_all_types_find_their_rows(rig: Rig) -> None:
         cells = [F.expr(text).cast(kind.type).alias(f"k{at}") for at, (text, (kind, _, _)) in enumerate(zip(texts, KEYS, strict=True))]
         return Effects(
             of,
-            rig.spark.range(1).select(
-                F.lit(op).alias("op"),
-                F.struct(*cells).alias("key"),
-                F.struct(*cells, F.lit(number).alias("n")).alias("row"),
-                F.array().cast("array<string>").alias("kept"),
-                F.lit(1).cast("bigint").alias("lsn"),
+            Later.of(
+                rig.spark.range(1).select(
+                    F.lit(op).alias("op"),
+                    F.struct(*cells).alias("key"),
+                    F.struct(*cells, F.lit(number).alias("n")).alias("row"),
+                    F.array().cast("array<string>").alias("kept"),
+                    F.lit(1).cast("bigint").alias("lsn"),
+                )
             ),
         )
 
     rig.sink.apply(0, [change(UPSERT, 0, None)])
     changes = [change(UPSERT, at + 10, at) for at in (-1, *range(len(KEYS)))]
     for one in [*changes, change(DELETE, 0, None), change(UPSERT, 5, -1)]:
-        rig.sink.apply(1, [replace(one, rows=local(one.rows), known=True)])
+        rig.sink.apply(1, [replace(one.with_rows(local(one.rows)), known=True)])
     found = rig.sink.read(of)
     assert found is not None
     assert sorted(row["n"] for row in found.select("n").collect()) == [5, *range(10, 10 + len(KEYS))]

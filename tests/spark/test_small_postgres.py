@@ -85,7 +85,7 @@ def test_all_types_are_those_of_a_staging_table(spark: SparkSession, pg: PgServe
     for batch, rows in enumerate(((1, 2), (2, 3))):
         staged.sink.apply(batch, [replace(made(spark, *rows), known=batch > 0)])
         effects_ = made(spark, *rows)
-        given.sink.apply(batch, [replace(effects_, rows=local(effects_.rows), known=batch > 0)])
+        given.sink.apply(batch, [replace(effects_.with_rows(local(effects_.rows)), known=batch > 0)])
     assert len(given.rows(of)) == 3
     assert given.rows(of) == staged.rows(of)
     # Both note all batches.
@@ -109,7 +109,7 @@ def test_sequences_of_batches_leave_the_table_of_staging_tables(spark: SparkSess
         truncated = 100 + chance.randrange(batch) if batch in (3, 6) else None
         for rig in (staged, given):
             one = replace(effects(spark, of, rows, truncated, lsn=100 + batch), known=batch > 0, former=former)
-            rig.sink.apply(batch, [replace(one, rows=local(one.rows)) if rig is given else one])
+            rig.sink.apply(batch, [one.with_rows(local(one.rows)) if rig is given else one])
         assert given.rows(of) == staged.rows(of)
         former = of
     assert given.given == [False, True] * 8

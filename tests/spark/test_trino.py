@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, TYPES, down, effects, money, table, up
 from tests.support.spark.trino import Trino, comparable, micros_of, plain, read, trino
 from workers.spark.sinks import DeltaPlace, sink_of
+from workers.spark.tables.later import Later
 from workers.spark.tables.names import quoted
 from workers.spark.tables.table import UPSERT, Column, Effects, Sink, Table
 
@@ -68,7 +69,7 @@ def test_all_types(spark: SparkSession, server: Trino, store: Path) -> None:
     row = spark.range(1).select(
         F.lit(UPSERT).alias("op"), key.alias("key"), values.alias("row"), kept, F.lit(1).cast("bigint").alias("lsn")
     )
-    sink.apply(0, [Effects(of, row)])
+    sink.apply(0, [Effects(of, Later.of(row))])
     server.query("CALL delta.system.register_table('mirrors', 'types', 'local:///types/s/t')")
     rows(server, sink, of, "delta.mirrors.types")
     assert ["zoned", "timestamp(3) with time zone"] in [row[:2] for row in server.query("DESCRIBE delta.mirrors.types")]

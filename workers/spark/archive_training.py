@@ -22,7 +22,7 @@ from workers.spark.jobs.batches import Batches
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.jobs.mirror import Mirror
 from workers.spark.session import JAVA_OPTIONS, find_java, jar_folder, open_session
-from workers.spark.sinks import DeltaPlace, sink_of
+from workers.spark.sinks import DeltaPlace, sink_of, takes_arrow
 from workers.spark.topics.formats import json_format
 from workers.spark.types import UNAVAILABLE
 
@@ -49,9 +49,12 @@ _FIELDS: Final[tuple[dict[str, Any], ...]] = (
 
 def train(spark: SparkSession, folder: Path) -> None:
     """Mirror made-up events into a Delta table below ``folder``: large batches, then small ones, the last of which Python decodes."""
-    sink = sink_of(DeltaPlace(str(folder / "tables")), spark)
+    place = DeltaPlace(str(folder / "tables"))
+    sink = sink_of(place, spark)
     checkpoint = Checkpoint(spark, str(folder / "checkpoint"))
-    batches = Batches(checkpoint, json_format(UNAVAILABLE, None), sink, Mirror(sink), counts=_counts)
+    batches = Batches(
+        checkpoint, json_format(UNAVAILABLE, None), sink, Mirror(sink), counts=_counts, in_arrow=int(takes_arrow(place, spark))
+    )
 
     def apply(rows: DataFrame, batch: int) -> None:
         batches.apply(_records(rows if batch < _BATCHES - 2 else rows.limit(_FEW)), batch)

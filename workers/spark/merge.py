@@ -15,6 +15,7 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringTy
 
 from workers.spark.effects.reduction import after_truncates, folded
 from workers.spark.failure import WRONG, JobError
+from workers.spark.tables.later import Later
 from workers.spark.tables.table import Column, Effects, Sink, Table
 from workers.spark.topics.known import Truncate
 from workers.spark.types import Kind
@@ -45,7 +46,7 @@ def merge_changes(changes: DataFrame, sink: Sink, table: str, *, key: Sequence[s
         place = ("partition", "offset", F.coalesce("lsn", F.lit(0)).alias("lsn"), F.coalesce("ts_ms", F.lit(0)).alias("ts_ms"))
         marks = [Truncate(**row.asDict()) for row in flat.where("op = 't'").select(*place).collect()]
         live = after_truncates(flat, marks).where(F.col("key").isNotNull())
-        sink.apply(batch, [Effects(shape, folded(live, shape), max((mark.lsn for mark in marks), default=None))])
+        sink.apply(batch, [Effects(shape, Later.of(folded(live, shape)), max((mark.lsn for mark in marks), default=None))])
     finally:
         flat.unpersist()
 

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
+from workers.spark.sinks.delta.held_arrow import in_arrow
+from workers.spark.tables.later import Later
 from workers.spark.tables.local_rows import local
 from workers.spark.tables.table import DELETE, LSN, POSITION, UPSERT, Column, Effects, Sink, Table
 from workers.spark.types import INFINITE_DAYS, INFINITE_MICROS, Kind, kind_of
@@ -53,7 +55,8 @@ def effects(spark: SparkSession, of: Table, rows: Rows, truncated: int | None = 
     if not rows:
         # JSON has no maps with other keys than texts, of which no row is needed here.
         shapes = {"op": "string", "key": key, "row": row, "kept": "array<string>", "lsn": "bigint"}
-        return Effects(of, spark.range(0).select(*(F.lit(None).cast(shape).alias(name) for name, shape in shapes.items())), truncated)
+        none = spark.range(0).select(*(F.lit(None).cast(shape).alias(name) for name, shape in shapes.items()))
+        return Effects(of, Later.of(none), truncated)
     document = [
         {
             "op": op,
@@ -66,13 +69,18 @@ def effects(spark: SparkSession, of: Table, rows: Rows, truncated: int | None = 
     ]
     # Through JSON, which needs no Python worker.
     shape = f"array<struct<op: string, key: {_ddl(key)}, row: {_ddl(row)}, kept: array<string>, lsn: bigint>>"
-    return Effects(of, spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(document)), shape))), truncated)
+    return Effects(of, Later.of(spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(document)), shape)))), truncated)
 
 
 def few(spark: SparkSession, of: Table, rows: Rows, lsn: int = 200) -> Effects:
     """As :func:`effects` on a table that an earlier batch filled, with rows in the driver."""
     found = effects(spark, of, rows, lsn=lsn)
-    return replace(found, rows=local(found.rows), known=True)
+    return replace(found.with_rows(local(found.rows)), known=True)
+
+
+def by_arrow(found: Effects) -> Effects:
+    """The effects with their rows in Arrow too, if these are whole, as a batch has them that Python decodes."""
+    return replace(found, arrow=in_arrow(found))
 
 
 def _ddl(of: StructType) -> str:
@@ -164,6 +172,7 @@ def of_all_types() -> tuple[Table, Callable[[SparkSession, int, int], Effects]]:
                 F.lit(key).cast("bigint").alias("lsn"),
             )
 
-        return Effects(of, spark.range(1).select(F.inline(F.array(row(whole, filled=True), row(nulls, filled=False)))), known=True)
+        rows = spark.range(1).select(F.inline(F.array(row(whole, filled=True), row(nulls, filled=False))))
+        return Effects(of, Later.of(rows), known=True)
 
     return of, made

@@ -17,9 +17,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from workers.spark.effects.arrow_batches import ArrowBatches
-from workers.spark.effects.later import Later
 from workers.spark.effects.small_batches import Few, Reading, SmallBatches, few
 from workers.spark.fallback import Fallbacks
+from workers.spark.tables.later import Later
 from workers.spark.tables.table import Effects
 from workers.spark.topics.arrow_records import ArrowRecords, arrow_records
 from workers.spark.topics.survey import Group
@@ -29,8 +29,12 @@ RECORDS: Final = 200_000
 """The most records of a batch that Python decodes. One core does it: an event of 550 bytes takes 13 CPU-us if no later one replaces it."""
 OF_A_TOPIC: Final = 50_000
 """The most records of one topic. Spark's tasks decode more of them faster, because they use all cores."""
+CORES: Final = 4
+"""With so many cores at most, Python is faster with any number of records of a topic if the sink takes rows in Arrow."""
 OCTETS: Final = 128 * 1024 * 1024
 """The most bytes of their payloads and keys, as far as earlier batches show how long they are."""
+WIDE: Final = 256 * 1024 * 1024
+"""The same if the sink takes rows in Arrow: 200,000 records of the default batch may have as many."""
 FEW: Final = 2_000
 """The most records of a topic whose length is not known, if a job reads them."""
 
@@ -54,14 +58,21 @@ class Held:
 
 
 class InDriver:
-    """Decodes in the driver, batch after batch."""
+    """Decodes in the driver, batch after batch. ``in_arrow``: the sink takes rows in Arrow, and Spark has so many cores."""
 
-    def __init__(self) -> None:
-        self._arrow: Final = ArrowBatches()
+    def __init__(self, in_arrow: int = 0) -> None:
+        self._arrow: Final = ArrowBatches(in_arrow=in_arrow > 0)
+        self._alone: Final = 0 < in_arrow <= CORES
+        self._of_a_topic: Final = RECORDS if self._alone else OF_A_TOPIC
+        self._most_octets: Final = WIDE if self._alone else OCTETS
         self._small: Final = SmallBatches()
         self._octets: Final[dict[str, int]] = {}
         """Topic → the bytes of a record's payload and key, on average in its last batch."""
         self._fallbacks: Final = Fallbacks("The reading of a batch with records")
+
+    def takes(self, records: int) -> bool:
+        """Whether Python decodes batches of so many records, whatever their topics are."""
+        return self._alone and records <= RECORDS
 
     def read(self, cut: Later, counts: Mapping[str, int] | None, direct: Callable[[int], ArrowRecords | None]) -> ArrowRecords | None:
         """The ``cut`` records, whose values and keys are JSON; None if they are too many.
@@ -69,11 +80,11 @@ class InDriver:
         ``counts``: topic → records, or more; nothing if this is not known. ``direct`` returns the same records without a Spark job, if
         it can, and if their payloads and keys have at most so many bytes.
         """
-        if not counts or sum(counts.values()) > RECORDS or max(counts.values()) > OF_A_TOPIC:
+        if not counts or sum(counts.values()) > RECORDS or max(counts.values()) > self._of_a_topic:
             return None
-        if sum(count * self._octets.get(name, 0) for name, count in counts.items()) > OCTETS:
+        if sum(count * self._octets.get(name, 0) for name, count in counts.items()) > self._most_octets:
             return None
-        found = direct(OCTETS)
+        found = direct(self._most_octets)
         if found is not None:
             return found
         if any(count > FEW for name, count in counts.items() if name not in self._octets):

@@ -24,6 +24,7 @@ from pyspark.sql.types import StructType
 from workers.spark.effects.moves import held_columns
 from workers.spark.effects.reduction import removed
 from workers.spark.fallback import Fallbacks
+from workers.spark.tables.later import Later
 from workers.spark.tables.local_rows import (
     JavaRows,
     NotLocal,
@@ -142,7 +143,8 @@ class SmallBatches:
             rows.append(plan.projection.columns(made, range(1, 6)))
         firsts = [0, *accumulate(int(one.size()) for one in rows)]
         found = chosen(session, rows, sorted(firsts[change.rows] + change.place for change in last.values()))
-        return Effects(topic.table, local_frame(session, plans[0].attributes, found), former=topic.known, forms=topic.forms)
+        rows = local_frame(session, plans[0].attributes, found)
+        return Effects(topic.table, Later.of(rows), former=topic.known, forms=topic.forms)
 
     def _plan(self, records: Few, topic: Topic, reading: Reading) -> _Plan:
         group, layout, key = reading

@@ -65,10 +65,14 @@ class State:
 
 
 class Checkpoint:
-    """The documents in ``folder`` (a Hadoop path: local, HDFS, object store)."""
+    """The documents in ``folder`` (a Hadoop path: local, HDFS, object store).
 
-    def __init__(self, spark: SparkSession, folder: str) -> None:
+    ``from_begin``: the stream's first batch begins with the first record of each partition.
+    """
+
+    def __init__(self, spark: SparkSession, folder: str, *, from_begin: bool = True) -> None:
         self._spark = spark
+        self._from_begin = from_begin
         self._folder = folder.rstrip("/") + "/understudy"
         self._newest: tuple[int, dict[tuple[str, int], int], dict[tuple[str, int], int]] | None = None
         """The last batch of :meth:`ranges`, its ends and its begins."""
@@ -131,19 +135,21 @@ class Checkpoint:
     def ranges(self, batch: int) -> dict[tuple[str, int], tuple[int | None, int]]:
         """Topic partition → the offset at which ``batch`` begins there, and the one at which it ends, if it has any between them.
 
-        The begin is None in a partition that the batch before did not have. There is nothing for the first batch, whose begin is not known.
+        The begin is None in a partition that the batch before did not have, and in each one of the first batch. There is nothing for that
+        batch if its begin is another.
         """
-        if batch == 0:
+        if batch == 0 and not self._from_begin:
             return {}
         if self._newest is None or self._newest[0] != batch:
-            begins = self._newest[1] if self._newest is not None and self._newest[0] == batch - 1 else self.offsets(batch - 1)
+            known = self._newest is not None and self._newest[0] == batch - 1
+            begins = self._newest[1] if self._newest is not None and known else self.offsets(batch - 1) if batch else {}
             self._newest = batch, self.offsets(batch), begins
         _, ends, begins = self._newest
         found = {place: (begins.get(place), end) for place, end in ends.items()}
         return {place: (begin, end) for place, (begin, end) in found.items() if begin != end}
 
     def counts(self, batch: int) -> dict[str, int]:
-        """The number of offsets of each topic in ``batch``; nothing for the first batch.
+        """The number of offsets of each topic in ``batch``; nothing for the first batch if :meth:`ranges` does not know its begin.
 
         A topic has at most so many records there: some offsets have none.
         """

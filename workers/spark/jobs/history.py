@@ -27,6 +27,7 @@ from workers.spark.jobs.batches import Work
 from workers.spark.jobs.mirror import last_of_partitions, truncates
 from workers.spark.jobs.table_ownership import HISTORY
 from workers.spark.tables.casts import at_newest
+from workers.spark.tables.later import Later
 from workers.spark.tables.names import quoted
 from workers.spark.tables.table import UPSERT, Again, Column, Effects, Sink, Table
 from workers.spark.topics.events import TOMBSTONE, key_columns
@@ -85,7 +86,8 @@ class History:
         marks = truncates(work)
         rows = versions(work.changes, table, self._known(work, *passed, own), marks, state.truncates)
         kept = last_of_partitions((*state.truncates, *marks))
-        return Effects(own, rows, passed=tuple(passed), former=_former(work.topic), again=Again.KEPT), replace(state, truncates=kept)
+        effects = Effects(own, Later.of(rows), passed=tuple(passed), former=_former(work.topic), again=Again.KEPT)
+        return effects, replace(state, truncates=kept)
 
     def _known(self, work: Work, *path: Table) -> DataFrame | None:
         if work.unfilled:

@@ -13,6 +13,7 @@ from workers.spark.effects.places import SNAPSHOT_BEGINS, appended, replaced
 from workers.spark.effects.reduction import after_truncates, folded, last_of_each, softly_deleted
 from workers.spark.jobs.batches import Work
 from workers.spark.tables.casts import at_newest
+from workers.spark.tables.later import Later
 from workers.spark.tables.rules import NO_RULES, Rules
 from workers.spark.tables.table import Effects, Sink, Table
 from workers.spark.topics.known import TopicState, Truncate
@@ -55,7 +56,7 @@ class Mirror:
             rows = folded(after_truncates(live, ()).where(F.col("key").isNotNull()), table)
         else:
             rows = last_of_each(live, table)
-        effects = Effects(table, rows, truncated, again, work.topic.passed, work.topic.known, forms=work.topic.forms)
+        effects = Effects(table, Later.of(rows), truncated, again, work.topic.passed, work.topic.known, forms=work.topic.forms)
         return effects, replace(state, truncates=kept)
 
 

@@ -42,7 +42,7 @@ from workers.spark.maintenance.maintain import lake_of, maintain
 from workers.spark.maintenance.schedule import Schedule
 from workers.spark.meters.figures import NEVER_WHOLE, Figures
 from workers.spark.session import COLLECTOR, JAVA_OPTIONS, SHUFFLE_PARTITIONS, find_java, jar_folder, open_session
-from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of
+from workers.spark.sinks import DeltaPlace, IcebergPlace, ParquetPlace, PostgresPlace, SinkPlace, jar_groups, sink_of, takes_arrow
 from workers.spark.sinks.ruled_sink import RuledSink, routed
 from workers.spark.source.missing import missing_of
 from workers.spark.tables.table import Sink, Table
@@ -320,6 +320,7 @@ def _run(
             partial(_behind, config, session, checkpoint, ends),
             checkpoint.counts,
             direct=(lambda _batch, _octets: None) if direct is None else direct.of,
+            in_arrow=session.sparkContext.defaultParallelism if takes_arrow(place_of(config), session) else 0,
             missing=None if config.dsn is None else missing_of(config.dsn),
             ownership=TableOwnership(checkpoint, sink, rebuild, again.lacks, suffix),
             isolation=isolation,
@@ -332,7 +333,7 @@ def _run(
         resumed(figures, checkpoint.last().topics, checkpoint.last().lacking)
         apply = batches.apply if config.metrics is None else counted(batches.apply, figures, lambda: checkpoint.last().topics)
         upkeep = schedule_of(config, session, place, say)
-        prepare = partial(expect_unread, batches, broker, topics, checkpoint.offsets(), ends, records)
+        prepare = partial(expect_unread, batches, broker, topics, checkpoint.offsets(), ends, records, config.batch_records)
         run = Run(config, session, apply, checkpoint, say, ends, upkeep, figures.unread, figures.maintenance, prepare)
         with metered(figures, config.metrics, session, config.name):
             _follow(run, config, session, checkpoint)
@@ -355,7 +356,9 @@ def _direct(
 
 def _opened(config: MirrorConfig, session: SparkSession, say: Callable[[str], None]) -> Checkpoint:
     """Return the checkpoint, checked. Say if the source's position is lower than the checkpoint's."""
-    checkpoint = Checkpoint(session, config.checkpoint)
+    # Spark's source has several options that let it begin elsewhere: startingOffsets and others.
+    elsewhere = any(name.lower().startswith("starting") for name in config.kafka)
+    checkpoint = Checkpoint(session, config.checkpoint, from_begin=not elsewhere)
     checkpoint.check()
     check_held(session, config, checkpoint)
     if config.dsn is not None and (lower := fallen_back(checkpoint.last(), position_of(config.dsn))) is not None:

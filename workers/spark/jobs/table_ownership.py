@@ -84,7 +84,7 @@ class TableOwnership:
     def _replaced(self, topic: str, effects: Effects) -> bool:
         """Whether rows exist that must be replaced. Raises JobError when rows exist that must not be."""
         table = effects.table
-        there = self._sink.read(table, effects.rows.sparkSession)
+        there = self._sink.read(table, effects.session)
         # The sink itself refuses a table that is not a mirror.
         if there is None or LSN not in there.columns or there.isEmpty():
             return False

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from workers.spark.effects.in_driver import Held
-from workers.spark.effects.later import Later
+from workers.spark.tables.later import Later
 from workers.spark.topics.known import TopicState
 from workers.spark.topics.readings import reading
 from workers.spark.topics.survey import Group

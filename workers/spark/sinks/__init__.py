@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from workers.spark.sinks.delta.log_folder import is_local
 from workers.spark.sinks.delta.sink import DeltaSink
 from workers.spark.sinks.iceberg.sink import IcebergSink
 from workers.spark.sinks.parquet import ParquetSink
@@ -72,6 +73,11 @@ def jar_groups(place: SinkPlace) -> tuple[str, ...]:
             return ()
         case PostgresPlace():
             return ("postgres",)
+
+
+def takes_arrow(place: SinkPlace, spark: SparkSession) -> bool:
+    """Whether the place's sink uses the rows in Arrow that effects may have (:class:`workers.spark.tables.arrow_rows.ArrowRows`)."""
+    return isinstance(place, DeltaPlace) and place.folder is not None and is_local(spark, place.folder)
 
 
 def sink_of(place: SinkPlace, spark: SparkSession) -> Sink:

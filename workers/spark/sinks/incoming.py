@@ -188,7 +188,7 @@ def side_by_side(work: Callable[[Effects], None], effects: Sequence[Effects], th
             work(one)
 
     # The threads inherit Spark's local properties (the streaming query's job group), so that stopping the query stops these jobs.
-    inherit = inheritable_thread_target(effects[0].rows.sparkSession)
+    inherit = inheritable_thread_target(effects[0].session)
     with ThreadPoolExecutor(min(threads, len(tables)), thread_name_prefix="sink") as pool:
         running = [pool.submit(inherit(in_order), mine) for mine in tables.values()]
     for done in running:

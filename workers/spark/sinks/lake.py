@@ -95,6 +95,11 @@ class LakeSink(ABC):
     def brought(self, session: SparkSession, identifier: str, batch: Incoming, *, new: bool) -> None:  # noqa: B027 - the same
         """Called when the batch is in the mirror. ``new``: the batch has created it, by SQL."""
 
+    def begun(self, effects: Effects) -> bool:
+        """As :meth:`created`, with rows that the effects have in Arrow, and before the mirror is looked for."""
+        del effects
+        return False
+
     def created(self, effects: Effects, batch: Incoming) -> bool:
         """Create the mirror with the batch's rows in a shorter way than by SQL. False: it may exist or not."""
         del effects, batch
@@ -138,11 +143,13 @@ class LakeSink(ABC):
             raise
 
     def _apply(self, effects: Effects) -> None:
-        session, table = effects.rows.sparkSession, effects.table
+        session, table = effects.session, effects.table
         as_written(session)
         refusal = self.refusal(table)
         if refusal is not None:
             raise TableError(table.full_name, refusal)
+        if self.begun(effects):
+            return
         given = self._local.batch(effects)
         with incoming(effects) if given is None else nullcontext(given) as batch:
             # Rows in the driver have been tried before.

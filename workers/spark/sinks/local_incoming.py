@@ -43,7 +43,7 @@ class LocalIncoming:
             made = plan.run(rows)
             found = [json.loads(text) for text in plan.texts(made, 0)]
             columns = plan.columns(made, range(1, plan.output.size()))
-            frame = local_frame(effects.rows.sparkSession, plan.output.drop(1), columns)
+            frame = local_frame(effects.session, plan.output.drop(1), columns)
         except (NotLocal, Py4JError, PySparkException) as error:
             self._fallbacks.report(table.full_name, error)
             return None

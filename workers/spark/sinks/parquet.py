@@ -57,7 +57,7 @@ class ParquetSink:
             self._bring(effects)
 
     def _bring(self, effects: Effects) -> None:
-        session, table = effects.rows.sparkSession, effects.table
+        session, table = effects.session, effects.table
         folders = _Folders(session, self._folder, table)
         folders.repair()
         place = folders.current()

@@ -74,7 +74,7 @@ class RuledSink:
         self._check_route(shape.full_name, table.full_name)
         former = None if effects.former is None else rule.shape(effects.former)
         shaped = replace(effects, table=shape, passed=tuple(rule.shape(one) for one in effects.passed), former=former)
-        return shaped if not rule.changes_rows else replace(shaped, rows=_rows(effects, rule, shape))
+        return shaped if not rule.changes_rows else shaped.with_rows(_rows(effects, rule, shape))
 
     def _tell(self) -> None:
         for name, message in self._rules.unmatched(list(self._tables.values())).items():

@@ -13,9 +13,10 @@ import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -25,6 +26,7 @@ from pyspark.sql.types import DataType, StructType
 from workers.spark.fallback import Fallbacks
 from workers.spark.sinks.held_keys import HeldKeys
 from workers.spark.sinks.incoming import own_columns, side_by_side
+from workers.spark.tables.arrow_rows import ArrowRows
 from workers.spark.tables.local_rows import (
     JavaRows,
     NotLocal,
@@ -56,7 +58,7 @@ With 25,000 changes of pgbench's four tables in a batch, the MERGEs of its telle
 """
 CHANGES: Final = 30_000
 """The most changes that may leave as many rows in the driver. One core reads and writes these rows; a MERGE uses all."""
-FAILURES: Final = (Py4JError, PySparkException, NotLocal, TypeError, FileExistsError)
+FAILURES: Final = (Py4JError, PySparkException, NotLocal, TypeError, ValueError, OSError, pa.ArrowException)
 """What a table that is not as expected, another version of the format, and a failed storage raise."""
 
 
@@ -82,18 +84,49 @@ class TableFiles(Protocol):
         """
 
 
-@dataclass(slots=True)
-class Held:
-    """A table's rows as of the version of ``files``.
+FewRows = JavaRows | ArrowRows
+"""The rows of effects in the driver's memory."""
 
-    ``keys`` are those of ``rows``, in the same order.
-    """
+
+class Held(Protocol):
+    """A table's rows as of the version of ``files``."""
+
+    table: Table
+    files: Any
+
+    def __len__(self) -> int:
+        """The number of rows."""
+
+    def changed(self, effects: Effects, rows: FewRows) -> bool:
+        """Apply the ``rows`` of the effects, and commit. False if that is not possible; the held rows are wrong then."""
+
+
+@dataclass(slots=True)
+class HeldInJava:
+    """Rows in Java. ``keys`` are those of ``rows``, in the same order."""
 
     table: Table
     files: TableFiles
     rows: JavaRows
-    keys: HeldKeys
+    keys: HeldKeys[str]
     incoming: Projection
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def changed(self, effects: Effects, rows: FewRows) -> bool:
+        """See :class:`Held`."""
+        session = effects.session
+        made = self.incoming.run(in_java(effects) if isinstance(rows, ArrowRows) else rows)
+        changes = said(self.incoming.texts(made, 0))
+        if any(kept != "0" for _, kept, _ in changes):
+            return False
+        tell(effects, sum(op == UPSERT for op, _, _ in changes), len(changes))
+        places, counts = self.keys.changed([(op == UPSERT, key) for op, _, key in changes])
+        if not counts.total():
+            return True
+        self.rows = chosen(session, [self.rows, self.incoming.columns(made, mirrored(self.table))], places)
+        return self.files.replace(listed(session, self.rows), self.keys.keys, counts)
 
 
 class SmallTables(ABC):
@@ -159,32 +192,31 @@ class SmallTables(ABC):
         self._outgrown.discard(path)
         with self._lock:
             held = self._kept.pop(path, None)
-        session = effects.rows.sparkSession
         try:
-            rows = local_rows(effects.rows)
+            rows = effects.arrow if effects.arrow is not None else local_rows(effects.rows)
             if rows is None and (held is not None or small):
                 rows = _gathered(effects)
                 if rows is not None and effects.changes <= CHANGES:
                     computed[id(effects)] = rows
             if rows is None:
                 return False
-            if rows.size() > ROWS:
+            if (len(rows) if isinstance(rows, ArrowRows) else rows.size()) > ROWS:
                 self._outgrown.add(path)
                 if held is not None:
                     self.gave_up(path, held.files)
                 return False
             if held is None or shape_of(held.table) != shape_of(effects.table):
-                held = self._loaded(session, effects.table, path)
-            if held is None or not _changed(session, held, rows, effects.seen):
+                held = self.loaded(effects, path)
+            if held is None or not held.changed(effects, rows):
                 return False
         except FAILURES as error:
             self._fallbacks.report(effects.table.full_name, error)
             return False
         with self._lock:
-            if held.files.size <= SMALL and len(held.keys) <= ROWS:
+            if held.files.size <= SMALL and len(held) <= ROWS:
                 self._kept[path] = held
             else:
-                self.gave_up(path, held.files)
+                self.outgrown(path, held.files)
             while sum(one.files.size for one in self._kept.values()) > HELD:
                 self._kept.popitem(last=False)
         return True
@@ -192,6 +224,10 @@ class SmallTables(ABC):
     def leaves(self, path: str) -> bool:
         """Whether the table at ``path`` is changed in another way, although its files may be small."""
         return path in self.unfit or path in self._outgrown
+
+    def outgrown(self, path: str, files: TableFiles) -> None:
+        """Called with the newest files of a table that was held until a batch made it too large."""
+        self.gave_up(path, files)
 
     def gave_up(self, path: str, files: TableFiles) -> None:  # noqa: B027 - most sinks do not need them
         """Called with the newest files of a table that was held until it, or a batch for it, had too many rows."""
@@ -202,23 +238,32 @@ class SmallTables(ABC):
             for path in paths:
                 self._kept.pop(path, None)
 
-    def _loaded(self, session: SparkSession, table: Table, place: str) -> Held | None:
-        """The table's present rows; None if it is not small, or is not as the commits expect it."""
-        files = self.opened(session, table, place)
+    def loaded(self, effects: Effects, place: str) -> Held | None:
+        """The present rows of the effects' table; None if it is not small, or is not as the commits expect it."""
+        files = self.opened(effects.session, effects.table, place)
         if files is None:
             return None
+        files.prepare()
+        return self.in_java(effects.session, effects.table, files, place)
+
+    def in_java(self, session: SparkSession, table: Table, files: TableFiles, place: str) -> Held | None:
+        """The rows of ``files``, in Java. None as above."""
         there = files.rows()
         rows = collected(there)
-        if rows.size() > ROWS:
-            self.unfit.add(place)
+        if self.has_too_many(rows.size(), place):
             return None
-        files.prepare()
         projection = Projection(session, there.schema, lambda frame: frame.select(_key(table, lambda name: F.col(quoted(name)))))
         keys = projection.texts(projection.run(rows), 0)
         if len({*keys}) < len(keys):
             return None
         incoming = Projection(session, effects_kind(table), lambda frame: described(frame, table, self.stored))
-        return Held(table, files, rows, HeldKeys(keys), incoming)
+        return HeldInJava(table, files, rows, HeldKeys(keys), incoming)
+
+    def has_too_many(self, rows: int, place: str) -> bool:
+        """Whether so many rows are too many for the table at ``place``, which is then changed in another way from now on."""
+        if rows > ROWS:
+            self.unfit.add(place)
+        return rows > ROWS
 
     def same_columns(self, there: StructType, table: Table) -> bool:
         """See :func:`same_columns`."""
@@ -300,23 +345,16 @@ def mirrored(table: Table) -> range:
     return range(1, 1 + len(table.columns) + len(own_columns(table)))
 
 
-def _changed(session: SparkSession, held: Held, rows: JavaRows, seen: Callable[[int, int], None] | None) -> bool:
-    """Apply the rows of effects to the held rows, and commit. False if that is not possible; the held rows are wrong then.
+def tell(effects: Effects, upserts: int, rows: int) -> None:
+    """Tell how many of the rows of the effects are new ones and how many are deletes, if that is wanted."""
+    if effects.seen is not None:
+        effects.seen(upserts, rows - upserts)
 
-    ``seen``: see :class:`Effects`.
-    """
-    made = held.incoming.run(rows)
-    changes = said(held.incoming.texts(made, 0))
-    if any(kept != "0" for _, kept, _ in changes):
-        return False
-    if seen is not None:
-        upserts = sum(op == UPSERT for op, _, _ in changes)
-        seen(upserts, len(changes) - upserts)
-    places, counts = held.keys.changed([(op == UPSERT, key) for op, _, key in changes])
-    if not counts.total():
-        return True
-    held.rows = chosen(session, [held.rows, held.incoming.columns(made, mirrored(held.table))], places)
-    return held.files.replace(listed(session, held.rows), held.keys.texts, counts)
+
+def in_java(effects: Effects) -> JavaRows:
+    """The rows of effects that are in the driver, or that a job computes now."""
+    rows = local_rows(effects.rows)
+    return collected(effects.rows.to(effects_kind(effects.table))) if rows is None else rows
 
 
 def _gathered(effects: Effects) -> JavaRows | None:
@@ -331,10 +369,10 @@ def _gathered(effects: Effects) -> JavaRows | None:
 
 
 def _in_driver(effects: Effects, computed: Mapping[int, JavaRows]) -> Effects:
-    rows, session = computed.get(id(effects)), effects.rows.sparkSession
+    rows, session = computed.get(id(effects)), effects.session
     if rows is None:
         return effects
-    return replace(effects, rows=local_frame(session, attributes_of(session, effects_kind(effects.table)), rows))
+    return effects.with_rows(local_frame(session, attributes_of(session, effects_kind(effects.table)), rows))
 
 
 def _key(table: Table, value: Callable[[str], Column]) -> Column:

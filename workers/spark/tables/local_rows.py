@@ -256,7 +256,7 @@ class Plans:
         table = effects.table
         shape, plan = self._known.get(table.full_name, (None, None))
         if plan is None or shape != shape_of(table):
-            plan = Projection(effects.rows.sparkSession, effects_kind(table), lambda frame: self._make(frame, table))
+            plan = Projection(effects.session, effects_kind(table), lambda frame: self._make(frame, table))
             self._known[table.full_name] = shape_of(table), plan
         return plan
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
+from workers.spark.tables.arrow_rows import ArrowRows
+from workers.spark.tables.later import Later
 from workers.spark.types import Kind
 
 UPSERT: Final = "upsert"
@@ -88,7 +90,7 @@ class Again(Enum):
 class Effects:
     """The effects of one batch on one table.
 
-    ``rows`` has one row for each key that changed: ``op`` (:data:`UPSERT` or :data:`DELETE`), ``key`` (struct of the key columns in
+    ``later`` has one row for each key that changed: ``op`` (:data:`UPSERT` or :data:`DELETE`), ``key`` (struct of the key columns in
     ``table``'s types; of a table without key ``struct<__position string>``), ``row`` (struct of all columns, null for a delete), ``kept``
     (array of names: columns, also ``__lsn``, whose value in the target stays as it is, or null when there is no such row) and ``lsn``
     (bigint or null).
@@ -97,15 +99,15 @@ class Effects:
     removed then. ``passed`` are the table's earlier forms since the previous batch, oldest first. ``former`` is a form that the previous
     batch knew, if given: other columns that the target has are left from earlier forms. ``known``: an earlier batch filled the table, so a
     sink that does not find it refuses the effects. ``seen``, if given, is called with the numbers of upserts and deletes before these are
-    written. ``again`` says what a column has that was dropped and added. ``forms``: if ``rows``
+    written. ``again`` says what a column has that was dropped and added. ``forms``: if the rows
     may have changes of forms that no earlier batch knew, these and the forms between them, before and after, in the order of their
-    commits; otherwise empty. ``octets``, if given, is the size of the changes that ``rows`` are computed from, and says that each row is a
-    whole one, or a delete, and comes from these changes alone. ``changes`` is their number then. Applying the same effects twice leaves the
-    same table.
+    commits; otherwise empty. ``octets``, if given, is the size of the changes that the rows are computed from, and says that each row is a
+    whole one, or a delete, and comes from these changes alone. ``changes`` is their number then. ``arrow``, if given, has the same rows.
+    Applying the same effects twice leaves the same table.
     """
 
     table: Table
-    rows: DataFrame
+    later: Later
     truncated: int | None = None
     replaced: tuple[tuple[str, str], ...] = ()
     passed: tuple[Table, ...] = ()
@@ -116,6 +118,21 @@ class Effects:
     forms: tuple[Table, ...] = ()
     octets: int | None = None
     changes: int = 0
+    arrow: ArrowRows | None = None
+
+    @property
+    def rows(self) -> DataFrame:
+        """The rows of ``later``."""
+        return self.later.rows
+
+    @property
+    def session(self) -> SparkSession:
+        """The session of the rows."""
+        return self.later.session
+
+    def with_rows(self, rows: DataFrame) -> Effects:
+        """The effects with other rows."""
+        return replace(self, later=Later.of(rows), arrow=None)
 
     @property
     def path(self) -> tuple[Table, ...]:

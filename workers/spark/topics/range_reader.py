@@ -20,6 +20,8 @@ WAIT_SECONDS: Final = 10.0
 """How long the broker may take for an answer. Spark's reader, which is asked next, has the same limit."""
 _FETCHED: Final = 16 * 1024 * 1024
 """The most bytes of a partition in an answer. With the client's 1 MiB, 30,000 records of 4 KB would take 120 questions and answers."""
+_AT_ONCE: Final = 20_000
+"""So many records are in memory as Python's objects, with the schemas that they embed."""
 _POLL_MS: Final = 1_000
 _CLIENT: Final[Mapping[str, Any]] = {
     "enable_auto_commit": False,
@@ -74,9 +76,13 @@ class RangeReader:
             async with asyncio.timeout(WAIT_SECONDS) as limit:
                 await self._seek(consumer, {place: begin for place, (begin, _) in ranges.items()})
                 left = {place: end for place, (_, end) in ranges.items()}
+                unread = {place: end - (begin or 0) for place, (begin, end) in ranges.items()}
                 while left:
-                    found = await consumer.getmany(*left, timeout_ms=_POLL_MS)
+                    # An answer may have many records after the range. Without this Python would make objects of all of them.
+                    most = min(max(1, sum(unread[place] for place in left)), _AT_ONCE)
+                    found = await consumer.getmany(*left, timeout_ms=_POLL_MS, max_records=most)
                     for place, records in found.items():
+                        unread[place] -= len(records)
                         if wanted := [one for one in records if one.offset < left[place]]:
                             take((place.topic, place.partition), wanted)
                     # A range may end with records that are not shown: those of aborted transactions, and their markers.

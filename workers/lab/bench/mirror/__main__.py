@@ -44,6 +44,7 @@ from workers.lab.bench import orders
 from workers.lab.bench.failure import BenchError
 from workers.lab.bench.mirror.lag import Load, measure_lag, measure_replayed
 from workers.lab.bench.mirror.many_tables import ROWS, SINKS, measure
+from workers.lab.bench.process_tree import ProcessTree
 from workers.lab.bench.race import CONNECTOR, Plan, connector_config
 from workers.lab.bench.servers import Servers, own_servers, own_worker
 from workers.lab.bench.stop import stoppable
@@ -234,9 +235,9 @@ def _one(way: str, at: Mapping[str, Any]) -> int:
         figures: dict[str, object] = {"way": way, "events": at["events"]}
         # Decoding is repeated with a warm JVM. A mirror can be made only once, but has several batches.
         for turn in ("cold", "warm") if way in ("changes", "from_json") else ("whole",):
-            begun, cpu = time.monotonic(), _cpu(spark)
+            begun, cpu = time.monotonic(), _cpu()
             work()
-            seconds, used = time.monotonic() - begun, _cpu(spark) - cpu
+            seconds, used = time.monotonic() - begun, _cpu() - cpu
             figures |= {f"{turn}_s": round(seconds, 2), f"{turn}_events_s": round(at["events"] / seconds)}
             figures |= {f"{turn}_events_per_cpu_s": round(at["events"] / used), f"{turn}_cpu_us": round(used / at["events"] * 1e6, 1)}
         figures["files"] = sum(1 for _ in Path(at["folder"]).rglob("*.parquet"))
@@ -262,12 +263,9 @@ def _default_session(config: MirrorConfig) -> SparkSession:
     return spark
 
 
-def _cpu(spark: SparkSession) -> float:
-    """The CPU seconds of Spark's process so far."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - the JVM knows its own number
-    fields = Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    # utime and stime, in ticks (proc(5)).
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def _cpu() -> float:
+    """The CPU seconds so far, of this process, of Spark's, and of those that Spark has started."""
+    return ProcessTree(os.getpid()).cpu()
 
 
 def _noop(frame: DataFrame) -> None:

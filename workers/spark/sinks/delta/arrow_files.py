@@ -34,6 +34,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from workers.spark.sinks.delta.arrow_stats import stats_of
 from workers.spark.sinks.new_file import created
 
 _SCALARS: Final = (
@@ -93,7 +94,7 @@ class ArrowFiles:
         self.schema: Final = schema
         self._version: Final = version
 
-    def write(self, rows: pa.Table, stats: Mapping[str, Any]) -> str:
+    def write(self, rows: pa.Table) -> str:
         """Write the rows as one file. Returns Delta's ``add`` as JSON, which has ``stats`` besides the number of rows.
 
         The rows' columns are in the order of the schema, whatever their names are. Raises ArrowException or ValueError if they do not
@@ -113,7 +114,7 @@ class ArrowFiles:
             "size": state.st_size,
             "modificationTime": state.st_mtime_ns // 1_000_000,
             "dataChange": True,
-            "stats": json.dumps({"numRecords": rows.num_rows, **stats}),
+            "stats": json.dumps(stats_of(fitting)),
         }
         return json.dumps({"add": add})
 

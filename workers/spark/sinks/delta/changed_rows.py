@@ -1,6 +1,7 @@
 """The rows that a batch changes in a Delta table, as :mod:`workers.spark.sinks.delta.deletion_vectors` needs them.
 
-They are in the driver (:class:`DriverRows`), or among those that Spark's tasks keep (:class:`TaskRows`).
+They are in the driver (:class:`DriverRows`, and :class:`workers.spark.sinks.delta.arrow_changes.ArrowChanges`), or among those that Spark's
+tasks keep (:class:`TaskRows`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from workers.spark.sinks.delta.commit import DeltaTableFiles
 from workers.spark.sinks.delta.key_bounds import BoundedColumn, value_of
+from workers.spark.sinks.delta.key_search import KeySearch, keys_of_texts
 from workers.spark.sinks.delta.known_file import Bound, KnownFile
 from workers.spark.sinks.incoming import Incoming, limits
 from workers.spark.sinks.small_tables import described, mirrored, said
@@ -58,6 +60,12 @@ class ChangedRows(Protocol):
 
     def keys(self) -> DataFrame:
         """The keys, in columns ``s0``, ``s1`` and so on."""
+
+    def search(self, columns: Sequence[BoundedColumn]) -> KeySearch | None:
+        """The search for the keys, whose columns are these, by the driver; None if it does not have them, or if one has a null.
+
+        Raises UnicodeError if a value cannot be known from the text that the driver has.
+        """
 
     def written(self, files: DeltaTableFiles) -> list[Any]:
         """Write the new rows as files of the table. Returns Delta's ``AddFile`` of each."""
@@ -115,8 +123,7 @@ class DriverRows:
         """See :class:`ChangedRows`."""
         if self.column is None or not self.ordered:
             return None
-        lowest, highest = (str(value_of(self.ordered[at])) for at in (0, -1))
-        return limits(keys_of(self.plans.table)[0], self.column.of, lowest, highest)[1]
+        return bounds_of(self.plans.table, self.column, self.ordered)
 
     def may_be_in(self, file: KnownFile) -> bool:
         """See :class:`ChangedRows`."""
@@ -125,6 +132,12 @@ class DriverRows:
     def keys(self) -> DataFrame:
         """See :class:`ChangedRows`."""
         return F.broadcast(local_frame(self.plans.session, self.plans.keys.output, self.plans.keys.run(self.rows)))
+
+    def search(self, columns: Sequence[BoundedColumn]) -> KeySearch | None:
+        """See :class:`ChangedRows`."""
+        if self.nullable or self.ordered is None:
+            return None
+        return KeySearch(columns, keys_of_texts(columns, self.texts), self.ordered)
 
     def written(self, files: DeltaTableFiles) -> list[Any]:
         """See :class:`ChangedRows`. The driver writes one file."""
@@ -135,6 +148,12 @@ class DriverRows:
             made = collected(there)
         flat = incoming.columns(made, mirrored(self.plans.table))
         return [files.write(listed(session, flat), {} if self.column is None else self.column.stats(self.ends))]
+
+
+def bounds_of(table: Table, column: BoundedColumn, ordered: Sequence[Bound]) -> Bounds | None:
+    """:attr:`ChangedRows.bounds` of the values ``ordered`` of ``column``, the first one of the key of ``table``. Pure."""
+    lowest, highest = (str(value_of(ordered[at])) for at in (0, -1))
+    return limits(keys_of(table)[0], column.of, lowest, highest)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +194,11 @@ class TaskRows:
     def keys(self) -> DataFrame:
         """See :class:`ChangedRows`."""
         return self.batch.rows.select(*(F.col(f"k{at}").alias(f"s{at}") for at in range(len(self.batch.keys))))
+
+    def search(self, columns: Sequence[BoundedColumn]) -> KeySearch | None:
+        """See :class:`ChangedRows`."""
+        del columns
+        return None
 
     def written(self, files: Writer) -> list[Any]:
         """See :class:`ChangedRows`. The tasks of a job write one file each."""

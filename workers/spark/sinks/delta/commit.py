@@ -206,12 +206,22 @@ class DeltaTableFiles:
         document["add"]["stats"] = json.dumps({"numRecords": int(rows.size()), **stats})
         return self._action_of(json.dumps(document))
 
-    def write_arrow(self, rows: pa.Table, stats: Mapping[str, Any] = NO_STATS) -> Any:
+    def write_arrow(self, rows: pa.Table) -> Any:
         """As :meth:`write`, of rows that Arrow has. The table must have :attr:`arrow`. Raises ArrowException, ValueError or OSError."""
         files = self.arrow
         if files is None:
             raise ValueError("table has no files that Arrow writes")
-        return self._action_of(files.write(rows, stats))
+        return self._action_of(files.write(rows))
+
+    def read_arrow(self, files: Sequence[Any]) -> pa.Table | None:
+        """The rows of these files of the version, without those that it has marked as deleted; None if the table has no :attr:`arrow`.
+
+        Raises ArrowException, ValueError or OSError if a file is not as expected.
+        """
+        if self.arrow is None:
+            return None
+        found = [self.arrow.read(str(file.path()), self.vectors.read(file.deletionVector())) for file in files]
+        return pa.concat_tables([self.arrow.schema.empty_table(), *found])
 
     def write_by_job(self, rows: DataFrame) -> list[Any]:
         """Write the rows as files, with all statistics that Delta's writer makes. Returns their ``AddFile``. One Spark job does it."""

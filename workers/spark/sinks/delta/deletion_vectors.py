@@ -23,6 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
 from workers.spark.fallback import RACE, Fallbacks, reason_of
+from workers.spark.sinks.delta.arrow_changes import ArrowChanges
 from workers.spark.sinks.delta.changed_rows import ChangedRows, DriverRows, TaskRows
 from workers.spark.sinks.delta.checkpoints import Checkpoints
 from workers.spark.sinks.delta.commit import DeltaTableFiles, Marked, file_name
@@ -32,11 +33,11 @@ from workers.spark.sinks.delta.known_file import KnownFile
 from workers.spark.sinks.delta.marked_rows import MarkedRows
 from workers.spark.sinks.delta.open_table import OpenTable
 from workers.spark.sinks.delta.plain import is_plain
-from workers.spark.sinks.delta.small import DeltaVersionFiles
+from workers.spark.sinks.delta.version_files import DeltaVersionFiles
 from workers.spark.sinks.incoming import Incoming
 from workers.spark.sinks.merge_statement import between
-from workers.spark.sinks.small_tables import CHANGES, FAILURES, GATHERED, SMALL, not_applied, same_columns, simple
-from workers.spark.tables.local_rows import collected, effects_kind, local_rows
+from workers.spark.sinks.small_tables import CHANGES, FAILURES, GATHERED, SMALL, in_java, not_applied, same_columns, simple, tell
+from workers.spark.tables.local_rows import local_rows
 from workers.spark.tables.names import quoted
 from workers.spark.tables.table import Effects, Table, keys_of, shape_of
 
@@ -94,18 +95,14 @@ class DeletionVectors:
 
         If the storage fails after the commit, False is returned too. Applying the effects again leaves the same table.
         """
-        rows = local_rows(effects.rows)
-        if rows is None and not _gathers(effects):
+        if effects.arrow is None and local_rows(effects.rows) is None and not _gathers(effects):
             return False
 
         def changed(known: OpenTable) -> bool:
-            session = effects.rows.sparkSession
-            there = rows if rows is not None else collected(effects.rows.to(effects_kind(effects.table)))
-            changes = DriverRows.made_of(known.planned(session), there, known.column)
+            changes = _changes(known, effects)
             if changes is None:
                 return False
-            if effects.seen is not None:
-                effects.seen(changes.upserts, changes.count - changes.upserts)
+            tell(effects, changes.upserts, changes.count)
             return self._changed(known, changes)
 
         return self._done(effects, path, changed)
@@ -126,7 +123,7 @@ class DeletionVectors:
             known = None
         try:
             if known is None or shape_of(known.table) != shape_of(effects.table):
-                known = self._opened(effects.rows.sparkSession, effects.table, path)
+                known = self._opened(effects.session, effects.table, path)
             if known is None or not changed(known):
                 return False
         except FAILURES as error:
@@ -214,6 +211,13 @@ class DeletionVectors:
 def _gathers(effects: Effects) -> bool:
     """Whether the driver can hold the rows of the effects, which a job computes. Pure."""
     return effects.octets is not None and effects.octets <= GATHERED and effects.changes <= CHANGES
+
+
+def _changes(known: OpenTable, effects: Effects) -> ChangedRows | None:
+    """The rows of the effects, in the driver; None if some columns stay as they are in the table."""
+    if effects.arrow is not None and known.files.arrow is not None:
+        return ArrowChanges.of(effects.session, effects.table, effects.arrow, known.column)
+    return DriverRows.made_of(known.planned(effects.session), in_java(effects), known.column)
 
 
 def _marked_by_job(known: OpenTable, candidates: Sequence[KnownFile], changes: ChangedRows) -> list[Marked]:

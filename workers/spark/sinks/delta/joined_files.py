@@ -1,4 +1,4 @@
-"""Joins the small files of a Delta table that many batches have made, in one job and one commit.
+"""Joins the small files of a Delta table that many batches have made, with Arrow or by one job, in one commit.
 
 A batch of few rows adds a file to each of its tables. Only small files are joined, so that each row is written about once more, whatever
 the size of the table. To sort or to join all rows of a table is the task of :mod:`workers.spark.maintenance`.
@@ -6,8 +6,8 @@ the size of the table. To sort or to join all rows of a table is the task of :mo
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Sequence
+from typing import Any, Final
 
 from workers.spark.sinks.delta.known_file import KnownFile
 from workers.spark.sinks.delta.open_table import OpenTable
@@ -35,7 +35,16 @@ def joined(known: OpenTable) -> bool:
     if not known.is_newest():
         return False
     adds = [file.add for file in small]
-    # At most a hundred megabytes, and mostly some.
-    new = known.files.unchanged(known.files.write_by_job(known.files.rows(adds).coalesce(1)))
+    new = known.files.unchanged(_in_arrow(known, adds) or known.files.write_by_job(known.files.rows(adds).coalesce(1)))
     known.commit(known.files.removed_unchanged(adds), known.known(new), "OPTIMIZE", {})
     return True
+
+
+def _in_arrow(known: OpenTable, adds: Sequence[Any]) -> list[Any]:
+    """Write the rows of these files as one. Returns its ``AddFile``; nothing if Arrow cannot, or no row is left."""
+    try:
+        rows = known.files.read_arrow(adds)
+        return [known.files.write_arrow(rows)] if rows is not None and len(rows) else []
+    except ValueError:
+        # A file is not as Arrow expects it.
+        return []

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.sql.types import DataType, IntegerType, LongType, ShortType, StringType, StructField, StructType
 
 from workers.spark.sinks.delta.known_file import Bound, text_bound
@@ -29,6 +30,11 @@ class BoundedColumn:
     def bound(self, text: str) -> Bound:
         """A value's text as a bound."""
         return text_bound(text) if isinstance(self.of, StringType) else int(text)
+
+    def bounds(self, values: pa.ChunkedArray) -> list[Bound]:
+        """The values, of which none is null, as bounds."""
+        known: list[Any] = values.to_pylist()
+        return [text_bound(text) for text in known] if isinstance(self.of, StringType) else known
 
     def stats(self, ends: tuple[Bound, Bound] | None) -> Mapping[str, Any]:
         """The statistics of a file whose lowest and highest value are ``ends``; nothing without them, or if one is too long."""

@@ -41,18 +41,16 @@ class FoundGroups(NamedTuple):
 class KeySearch:
     """The search for ``keys``, of which none has a null. ``ordered`` are the values of their first column as bounds, in order.
 
-    The keys are texts as Spark writes the values. Raises UnicodeError if a value cannot be known from its text.
+    The columns of ``keys`` are those of ``columns``: texts and whole numbers.
     """
 
-    def __init__(self, columns: Sequence[BoundedColumn], keys: Sequence[Sequence[str]], ordered: Sequence[Bound]) -> None:
+    def __init__(self, columns: Sequence[BoundedColumn], keys: pa.Table, ordered: Sequence[Bound]) -> None:
         self._names: Final = [column.name for column in columns]
         self._ordered: Final = ordered
-        self._kinds: Final = [pa.string() if isinstance(column.of, StringType) else pa.int64() for column in columns]
-        values = [
-            pa.array([_known(text) for text in texts] if kind == pa.string() else [int(text) for text in texts], kind)
-            for texts, kind in zip(zip(*keys, strict=True), self._kinds, strict=True)
-        ]
-        self._keys: Final = pa.table(values, names=self._numbered)
+        self._kinds: Final = [_kind_of(column) for column in columns]
+        self._keys: Final = pa.table(
+            [column.cast(kind) for column, kind in zip(keys.columns, self._kinds, strict=True)], names=self._numbered
+        )
 
     def groups(self, path: Path) -> FoundGroups:
         """The parts of the Parquet file that may have some of the keys, as its statistics show.
@@ -102,6 +100,22 @@ class KeySearch:
         if statistics is None or not statistics.has_min_max:
             return True
         return bisect_left(self._ordered, statistics.min_raw) < bisect_right(self._ordered, statistics.max_raw)
+
+
+def keys_of_texts(columns: Sequence[BoundedColumn], keys: Sequence[Sequence[str]]) -> pa.Table:
+    """Keys for :class:`KeySearch`, from the texts of their values as Spark writes them.
+
+    Raises UnicodeError if a value cannot be known from its text.
+    """
+    values = [
+        pa.array([_known(text) for text in texts] if kind == pa.string() else [int(text) for text in texts], kind)
+        for texts, kind in zip(zip(*keys, strict=True), map(_kind_of, columns), strict=True)
+    ]
+    return pa.table(values, names=[column.name for column in columns])
+
+
+def _kind_of(column: BoundedColumn) -> pa.DataType:
+    return pa.string() if isinstance(column.of, StringType) else pa.int64()
 
 
 def _known(text: str) -> str:

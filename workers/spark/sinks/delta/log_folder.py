@@ -28,6 +28,14 @@ def local_folder(scheme: str, path: str, settings: Mapping[str, str]) -> Path | 
     return Path(path) if scheme == "file" and not chosen else None
 
 
+def is_local(session: SparkSession, folder: str) -> bool:
+    """Whether the driver itself creates files in ``folder``, a path of Hadoop's."""
+    hadoop: Any = session._jvm.org.apache.hadoop.fs  # noqa: SLF001 - PySpark has no other way to Hadoop's file systems
+    settings = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - the same
+    scheme = hadoop.Path(folder).toUri().getScheme() or hadoop.FileSystem.getDefaultUri(settings).getScheme()
+    return local_folder(scheme, folder, dict(session.sparkContext.getConf().getAll())) is not None
+
+
 def information(version: int, operation: str, counts: Mapping[str, int], *, appends: bool) -> str:
     """The line of a version that says what it is: ``operation`` in the history, with these metrics. ``appends``: it read no rows."""
     known = {

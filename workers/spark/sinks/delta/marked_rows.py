@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError
 from pyroaring import BitMap64
 
 from workers.spark.fallback import Fallbacks
-from workers.spark.sinks.delta.changed_rows import ChangedRows, DriverRows
+from workers.spark.sinks.delta.changed_rows import ChangedRows
 from workers.spark.sinks.delta.commit import Marked, file_name
 from workers.spark.sinks.delta.key_search import FoundGroups, KeySearch
 from workers.spark.sinks.delta.known_file import KnownFile
@@ -47,13 +47,12 @@ class MarkedRows:
 
     def found(self, known: OpenTable, candidates: Sequence[KnownFile], changes: ChangedRows) -> list[Marked] | None:
         """Write deletion vectors for the candidates' rows with the keys of the changes. None: they are left to Spark, or it failed."""
-        if not isinstance(changes, DriverRows) or changes.nullable or changes.ordered is None:
-            return None
         folder = known.files.folder
         if folder is None or not known.key or len(candidates) > FILES:
             return None
         try:
-            return _found(known, folder, candidates, KeySearch(known.key, changes.texts, changes.ordered))
+            search = changes.search(known.key)
+            return None if search is None else _found(known, folder, candidates, search)
         except UnicodeError:
             # A key is not exactly its text, so that it must stay in Java.
             return None

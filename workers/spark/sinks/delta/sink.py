@@ -92,7 +92,7 @@ class DeltaSink(LakeSink):
         rest = without(effects, small)
         if small:
             # The setting is the session's, so the two parts cannot be written at the same time.
-            with _set(small[0].rows.sparkSession, _REWRITE):
+            with _set(small[0].session, _REWRITE):
                 super().apply(batch, small)
         super().apply(batch, rest)
 
@@ -128,15 +128,21 @@ class DeltaSink(LakeSink):
         if identifier not in self._sizes and effects.octets is not None and simple(effects):
             # The usual way says what is wrong with a table that cannot be opened.
             with suppress(*FAILURES):
-                self._sizes[identifier] = DeltaTableFiles(effects.rows.sparkSession, self._path(effects.table)).size
+                self._sizes[identifier] = DeltaTableFiles(effects.session, self._path(effects.table)).size
         return self._sizes.get(identifier)
+
+    def begun(self, effects: Effects) -> bool:
+        """See :class:`NewTables`."""
+        if self._catalog is not None or effects.arrow is None or effects.known or effects.former is not None:
+            return False
+        return self._new.begun(effects, effects.arrow, self._path(effects.table))
 
     def created(self, effects: Effects, batch: Incoming) -> bool:
         """See :class:`NewTables`. A catalog must learn of its tables by SQL."""
         if self._catalog is not None or not self._new.created(effects, batch, self._path(effects.table)):
             return False
         identifier = self.identifier(effects.table)
-        now = version_of(effects.rows.sparkSession.table(identifier))
+        now = version_of(effects.session.table(identifier))
         self._highest.brought(now.table, -1, now.number, batch)
         self._sizes[identifier] = now.size
         return True
@@ -233,7 +239,7 @@ class DeltaSink(LakeSink):
     def _apply(self, effects: Effects) -> None:
         if self._readers == "all":
             # By default Spark writes times with time zone as INT96, which other readers convert to nanoseconds, so that far times overflow.
-            effects.rows.sparkSession.conf.set(*MICROSECONDS)
+            effects.session.conf.set(*MICROSECONDS)
         super()._apply(effects)
 
     def remove(self, session: SparkSession, identifier: str, name: str, table: Table) -> None:

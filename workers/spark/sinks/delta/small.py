@@ -1,66 +1,30 @@
 """Small Delta tables (:mod:`workers.spark.sinks.small_tables`): one file in place of all others, and one commit to Delta's log.
 
-See https://github.com/delta-io/delta/blob/master/PROTOCOL.md. The file is written by Spark's own writer for Delta, and the commit by
-Delta's own log store, which refuses a version that exists.
+See https://github.com/delta-io/delta/blob/master/PROTOCOL.md. The file is written with Arrow, or by Spark's own writer for Delta, and the
+commit by the driver or by Delta's own log store, both of which refuse a version that exists.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from workers.spark.fallback import Fallbacks
 from workers.spark.sinks.delta.checkpoints import Checkpoints
 from workers.spark.sinks.delta.commit import DeltaTableFiles
-from workers.spark.sinks.delta.key_bounds import BoundedColumn, bounded_column
+from workers.spark.sinks.delta.held_arrow import HeldInArrow
+from workers.spark.sinks.delta.key_bounds import bounded_column
 from workers.spark.sinks.delta.plain import is_plain
 from workers.spark.sinks.delta.readers import MICROSECONDS
-from workers.spark.sinks.small_tables import SMALL, SmallTables, TableFiles
-from workers.spark.tables.table import Table
+from workers.spark.sinks.delta.version_files import DeltaVersionFiles
+from workers.spark.sinks.small_tables import FAILURES, SMALL, Held, SmallTables, TableFiles
+from workers.spark.tables.table import Effects, Table
 
 GIVEN_UP: Final = 200
 """The most tables whose files are kept for another way."""
-
-
-class DeltaVersionFiles:
-    """See :class:`workers.spark.sinks.small_tables.TableFiles`."""
-
-    def __init__(self, files: DeltaTableFiles, column: BoundedColumn | None = None) -> None:
-        self.files: Final = files
-        self._column = column
-        self.size = files.size
-        self.commits = 0
-        """The commits since the last checkpoint."""
-        self.version = files.version
-        self.mark = files.mark(files.version)
-        """The mark of the version's file in the log."""
-        self.present = files.files()
-        """Delta's ``AddFile`` of each file of the version."""
-
-    def rows(self) -> DataFrame:
-        """See :class:`workers.spark.sinks.small_tables.TableFiles`."""
-        return self.files.rows(self.present)
-
-    def prepare(self) -> None:
-        """See :class:`workers.spark.sinks.small_tables.TableFiles`."""
-        self.files.prepare()
-
-    def replace(self, rows: Any, keys: Sequence[str], counts: Mapping[str, int]) -> bool:
-        """See :class:`workers.spark.sinks.small_tables.TableFiles`. The history shows ``counts``."""
-        # The version's own file shows that nobody has removed the table, or made another one in its place.
-        if self.files.mark(self.version) != self.mark:
-            return False
-        # With bounds, later batches of a table that has outgrown this way need not look for their keys in the file.
-        stats = {} if self._column is None else self._column.stats_of(keys)
-        added = [] if rows.isEmpty() else [self.files.write(rows, stats)]
-        metrics = {f"numTargetRows{what}": number for what, number in counts.items()}
-        self.mark = self.files.commit(self.version + 1, [file.remove() for file in self.present], added, "MERGE", metrics)
-        self.version, self.present, self.commits = self.version + 1, added, self.commits + 1
-        self.size = sum(int(file.size()) for file in added)
-        return True
 
 
 class SmallDelta(SmallTables):
@@ -71,6 +35,7 @@ class SmallDelta(SmallTables):
         self._readers = readers
         self._given_up: Final[dict[str, DeltaVersionFiles]] = {}
         self._checkpoints: Final = Checkpoints()
+        self._reading: Final = Fallbacks("The reading of files", "Spark reads them")
 
     def opened(self, session: SparkSession, table: Table, place: str) -> DeltaVersionFiles | None:
         """See :class:`SmallTables`. ``place`` is the table's folder."""
@@ -87,6 +52,28 @@ class SmallDelta(SmallTables):
         if not self.same_columns(there, table):
             return None
         return DeltaVersionFiles(files, bounded_column(there, table) if self._readers == "spark" else None)
+
+    def loaded(self, effects: Effects, place: str) -> Held | None:
+        """See :class:`SmallTables`. Rows that come in Arrow are held so, if the driver can read and write the table's files."""
+        files, table = self.opened(effects.session, effects.table, place), effects.table
+        if files is None:
+            return None
+        files.prepare()
+        if effects.arrow is not None:
+            try:
+                rows = files.files.read_arrow(files.present)
+            except FAILURES as error:
+                self._reading.report(table.full_name, error)
+                rows = None
+            if rows is not None:
+                return None if self.has_too_many(rows.num_rows, place) else HeldInArrow.of(table, files, rows)
+        return self.in_java(effects.session, table, files, place)
+
+    def outgrown(self, path: str, files: TableFiles) -> None:
+        """See :class:`SmallTables`. Rows are marked in the table from now on. To find out again how large it is may take a Spark job."""
+        if self._readers == "spark":
+            self.unfit.add(path)
+        super().outgrown(path, files)
 
     def gave_up(self, path: str, files: TableFiles) -> None:
         """See :class:`SmallTables`."""

@@ -50,13 +50,14 @@ class Expecting:
     def __init__(self) -> None:
         self.given: list[tuple[Mapping[str, int], object]] = []
 
-    def expect(self, unread: Mapping[str, int], first: Any) -> None:
+    def expect(self, unread: Mapping[str, int], first: Any, most: int) -> None:
+        assert most == 7
         self.given.append((unread, first(["a"])))
 
 
 def expected(kafka: Kafka, read: Offsets, ends: Offsets | None) -> list[tuple[Mapping[str, int], object]]:
     batches = Expecting()
-    expect_unread(cast("Any", batches), cast("Any", kafka), ["a"], read, ends, lambda begins, ends: cast("Any", (begins, ends)))
+    expect_unread(cast("Any", batches), cast("Any", kafka), ["a"], read, ends, lambda begins, ends: cast("Any", (begins, ends)), 7)
     return batches.given
 
 

@@ -30,6 +30,7 @@ from workers.spark.meters.figures import Figures, TopicBatch
 from workers.spark.meters.listener import TriggerListener
 from workers.spark.meters.settings import MetricsConfig, check_metrics
 from workers.spark.meters.text import NAMES, exposition
+from workers.spark.tables.later import Later
 from workers.spark.tables.table import Effects, Sink, Table
 from workers.spark.topics.known import TopicState
 
@@ -98,7 +99,7 @@ def test_rows_of_all_turns_and_topics_of_a_batch_count(figures: Figures) -> None
                 one.seen(*counts[batch])
 
     table = Table("public", "a", (), ("id",))
-    effects = [Effects(table, cast(DataFrame, None)) for _ in range(2)]
+    effects = [Effects(table, Later.of(cast(DataFrame, None))) for _ in range(2)]
     sink = CountedSink(cast(Sink, Counting()), figures)
     figures.begun()
     for turn in (100, 100, 101):

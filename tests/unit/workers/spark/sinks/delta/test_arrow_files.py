@@ -40,6 +40,7 @@ from pyspark.sql.types import (
 )
 
 from workers.spark.sinks.delta.arrow_files import ArrowFiles, arrow_schema
+from workers.spark.sinks.delta.arrow_stats import stats_of
 
 UTC = pa.timestamp("us", tz="UTC")
 KINDS: list[tuple[DataType, pa.DataType]] = [
@@ -69,8 +70,8 @@ def files(folder: Path, **kinds: pa.DataType) -> ArrowFiles:
     return ArrowFiles(folder, pa.schema(kinds), "4.1.1")
 
 
-def written(one: ArrowFiles, rows: pa.Table, **stats: Any) -> dict[str, Any]:
-    made = json.loads(one.write(rows, stats))
+def written(one: ArrowFiles, rows: pa.Table) -> dict[str, Any]:
+    made = json.loads(one.write(rows))
     assert [*made] == ["add"]
     return dict(made["add"])
 
@@ -120,7 +121,7 @@ def test_file_is_as_sparks_writer_makes_it(tmp_path: Path) -> None:
     names = [f"c{at}" for at in range(len(KINDS))]
     others = (StructField(name, of) for name, (of, _) in zip(names, KINDS, strict=True))
     one = of_columns(tmp_path, StructField("a", LongType(), metadata=mapped), *others)
-    add = written(one, pa.table([pa.nulls(2)] * len(one.schema), names=[field.name for field in one.schema]), minValues={"col-1": 1})
+    add = written(one, pa.table([pa.nulls(2)] * len(one.schema), names=[field.name for field in one.schema]))
     path = tmp_path / add["path"]
     assert [*tmp_path.iterdir()] == [path]
     state = path.stat()
@@ -131,7 +132,7 @@ def test_file_is_as_sparks_writer_makes_it(tmp_path: Path) -> None:
         "size": state.st_size,
         "modificationTime": state.st_mtime_ns // 1_000_000,
         "dataChange": True,
-        "stats": '{"numRecords": 2, "minValues": {"col-1": 1}}',
+        "stats": json.dumps(stats_of(pa.table([pa.nulls(2)] * len(one.schema), schema=one.schema))),
     }
     metadata = pq.read_metadata(path)
     assert metadata.metadata == {b"org.apache.spark.version": b"4.1.1"}
@@ -185,7 +186,7 @@ def test_columns_are_taken_by_place_and_cast(tmp_path: Path) -> None:
 )
 def test_rows_that_do_not_fit_leave_no_file(tmp_path: Path, kind: pa.DataType, rows: pa.Table) -> None:
     with pytest.raises((ValueError, pa.ArrowException)):
-        files(tmp_path, a=kind).write(rows, {})
+        files(tmp_path, a=kind).write(rows)
     assert not [*tmp_path.iterdir()]
 
 
@@ -195,7 +196,7 @@ def test_failure_while_writing_leaves_no_file(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     with pytest.raises(OSError, match="No space left"):
-        files(tmp_path, a=pa.int16()).write(pa.table({"a": [1]}), {})
+        files(tmp_path, a=pa.int16()).write(pa.table({"a": [1]}))
     assert not [*tmp_path.iterdir()]
 
 

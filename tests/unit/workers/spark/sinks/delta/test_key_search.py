@@ -18,7 +18,7 @@ from pyspark.sql.types import DataType, IntegerType, LongType, ShortType, String
 
 from workers.spark.sinks.delta import key_search
 from workers.spark.sinks.delta.key_bounds import BoundedColumn
-from workers.spark.sinks.delta.key_search import KeySearch
+from workers.spark.sinks.delta.key_search import KeySearch, keys_of_texts
 
 Key = tuple[Any, ...]
 
@@ -26,7 +26,7 @@ Key = tuple[Any, ...]
 def search(kinds: Sequence[DataType], keys: Sequence[Key]) -> KeySearch:
     columns = [BoundedColumn(f"c{at}", of) for at, of in enumerate(kinds)]
     texts = [[str(value) for value in key] for key in keys]
-    return KeySearch(columns, texts, sorted(columns[0].bound(text[0]) for text in texts))
+    return KeySearch(columns, keys_of_texts(columns, texts), sorted(columns[0].bound(text[0]) for text in texts))
 
 
 def found(one: KeySearch, path: Path) -> list[int]:
