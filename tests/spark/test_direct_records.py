@@ -19,7 +19,7 @@ from tests.spark.test_topics_live import configured, written
 from tests.support.spark.log_broker import Broker, broker
 from tests.support.spark.topic_log import TopicLog, price
 from workers.spark.jobs import direct_records
-from workers.spark.jobs.direct_records import PAUSE, DirectRecords
+from workers.spark.jobs.direct_records import PAUSE, SAMPLE, DirectRecords
 from workers.spark.jobs.mirror_config import MirrorConfig
 from workers.spark.jobs.stream import run_mirror
 from workers.spark.topics.arrow_records import ArrowRecords
@@ -223,3 +223,25 @@ def test_too_many_bytes_are_left_to_spark(monkeypatch: pytest.MonkeyPatch, caplo
     read = [direct.of(batch, octets) for batch, octets in ((5, 10_000), (6, 100), (7, 10_000))]
     assert [None if found is None else len(found) for found in read] == [10, None, 10]
     assert not caplog.records
+
+
+def test_the_first_records_show_that_all_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = ConsumerRecord("t", 0, 0, 0, 0, b'{"id":1}', b'{"op":"c"}', None, 8, 10, ())
+    taken: list[int] = []
+
+    class Reader(FakeReader):
+        def read(self, *given: Any) -> None:
+            _, take = given
+            for number in range(10):
+                taken.append(number)
+                take(("t", 0), [record] * SAMPLE)
+
+    monkeypatch.setattr(direct_records, "RangeReader", Reader)
+    checkpoint: Any = FakeCheckpoint()
+    checkpoint.found = {("t", 0): (5, 5 + 10 * SAMPLE), ("u", 0): (0, 7)}
+    direct = DirectRecords(lambda _octets, _seed: 0, checkpoint, {})
+    assert direct.of(5, 200_000) is None
+    assert taken == [0]
+    found = direct.of(6, 10_000_000)
+    assert found is not None
+    assert len(found) == 10 * SAMPLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,15 +14,42 @@ from workers.spark.fallback import Fallbacks
 from workers.spark.jobs.checkpoint import Checkpoint
 from workers.spark.topics.arrow_records import ArrowRecords
 from workers.spark.topics.cut_records import Hash, NotCut, PythonCut
-from workers.spark.topics.range_reader import Place, RangeReader, Records
+from workers.spark.topics.range_reader import Place, RangeReader, Ranges, Records
 
 _LOG: Final = logging.getLogger(__name__)
 PAUSE: Final = 20
 """So many batches are Spark's after Kafka could not be read here."""
 
 
+SAMPLE: Final = 1_000
+"""So many records of a topic tell how long its others are."""
+
+
 class _TooLarge(Exception):  # noqa: N818 - a condition, which is handled here
     """The records have too many bytes."""
+
+
+class _Size:
+    """The bytes of the records in ``ranges``: those that have been read, and what the others of their topics probably have."""
+
+    def __init__(self, ranges: Ranges) -> None:
+        self._left: Final = Counter[str]()
+        for (topic, _), (begin, end) in ranges.items():
+            self._left[topic] += end - (begin or 0)
+        self._read: Final = Counter[str]()
+        self._octets: Final = Counter[str]()
+
+    def add(self, topic: str, part: pa.Table) -> None:
+        """Count records of a topic that have been read."""
+        self._left[topic] -= len(part)
+        self._read[topic] += len(part)
+        self._octets[topic] += part.nbytes
+
+    @property
+    def octets(self) -> int:
+        """The bytes."""
+        known = (topic for topic, records in self._read.items() if records >= SAMPLE and self._left[topic] > 0)
+        return self._octets.total() + sum(self._octets[topic] * self._left[topic] // self._read[topic] for topic in known)
 
 
 class DirectRecords:
@@ -43,10 +71,12 @@ class DirectRecords:
         if not ranges or batch < self._until or any(topic in self._others for topic, _ in ranges):
             return None
         parts: list[pa.Table] = []
+        size = _Size(ranges)
 
         def take(place: Place, records: Records) -> None:
             parts.append(self._cut.part(place, records))
-            if sum(part.nbytes for part in parts) > octets:
+            size.add(place[0], parts[-1])
+            if size.octets > octets:
                 raise _TooLarge
 
         try:

@@ -136,7 +136,7 @@ class SmallTables(ABC):
         self._kept: OrderedDict[str, Held] = OrderedDict()
         self.unfit: Final[set[str]] = set()
         """The places of tables that are not changed by this class: they have many rows, or are not as its commits expect them."""
-        self._outgrown: Final[set[str]] = set()
+        self._crowded: Final[set[str]] = set()
         """The places of tables of which the last batch changes more than :data:`ROWS` rows."""
         self._fallbacks: Final = Fallbacks("The commit of rows")
         self._lock = threading.Lock()
@@ -189,7 +189,7 @@ class SmallTables(ABC):
         """
         if not simple(effects) or path in self.unfit:
             return False
-        self._outgrown.discard(path)
+        self._crowded.discard(path)
         with self._lock:
             held = self._kept.pop(path, None)
         try:
@@ -201,7 +201,7 @@ class SmallTables(ABC):
             if rows is None:
                 return False
             if (len(rows) if isinstance(rows, ArrowRows) else rows.size()) > ROWS:
-                self._outgrown.add(path)
+                self._crowded.add(path)
                 if held is not None:
                     self.gave_up(path, held.files)
                 return False
@@ -223,7 +223,7 @@ class SmallTables(ABC):
 
     def leaves(self, path: str) -> bool:
         """Whether the table at ``path`` is changed in another way, although its files may be small."""
-        return path in self.unfit or path in self._outgrown
+        return path in self.unfit or path in self._crowded
 
     def outgrown(self, path: str, files: TableFiles) -> None:
         """Called with the newest files of a table that was held until a batch made it too large."""
