@@ -333,7 +333,8 @@ def _run(
         resumed(figures, checkpoint.last().topics, checkpoint.last().lacking)
         apply = batches.apply if config.metrics is None else counted(batches.apply, figures, lambda: checkpoint.last().topics)
         upkeep = schedule_of(config, session, place, say)
-        prepare = partial(expect_unread, batches, broker, topics, checkpoint.offsets(), ends, records, config.batch_records)
+        most = None if direct is None else config.batch_records
+        prepare = partial(expect_unread, batches, broker, topics, checkpoint.offsets(), ends, records, most)
         run = Run(config, session, apply, checkpoint, say, ends, upkeep, figures.unread, figures.maintenance, prepare)
         with metered(figures, config.metrics, session, config.name):
             _follow(run, config, session, checkpoint)

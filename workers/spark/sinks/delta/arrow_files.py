@@ -95,7 +95,7 @@ class ArrowFiles:
         self._version: Final = version
 
     def write(self, rows: pa.Table) -> str:
-        """Write the rows as one file. Returns Delta's ``add`` as JSON, which has ``stats`` besides the number of rows.
+        """Write the rows as one file. Returns Delta's ``add`` as JSON, with the rows' statistics.
 
         The rows' columns are in the order of the schema, whatever their names are. Raises ArrowException or ValueError if they do not
         fit it, and OSError if the file cannot be written. As with Delta's own writer, ``VACUUM`` removes a file that no commit names.
