@@ -49,7 +49,8 @@ def expect_unread(
     """Let ``batches`` prepare for the unread records of ``topics``.
 
     ``read`` are the offsets that the stream's checkpoint has, ``ends`` those at which the stream ends, if it does. ``records`` reads a
-    range, and ``most`` is the most records of a batch if Python may read them. A failure is left to the stream, which reads the same records.
+    range, and ``most`` is the most records of a batch if Python may read them. A failure is left to the stream, which reads the same
+    records.
     """
     with suppress(JobError, PySparkException, Py4JJavaError):
         backlog = Backlog({**broker.begins(topics), **read}, broker.ends(topics) if ends is None else ends)
