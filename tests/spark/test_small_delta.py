@@ -192,7 +192,7 @@ def test_version_is_added_by_a_link_or_by_deltas_store(rig: Rig, monkeypatch: py
     if way == "another file system":
         monkeypatch.setattr(log_folder, "local_folder", lambda *_: None)
     elif way == "no links":
-        monkeypatch.setattr(log_folder, "create", refused)
+        monkeypatch.setattr(Path, "hardlink_to", refused)
     rig.fill(PLAIN, [up(1, "x", 10)])
     rig.few(PLAIN, [up(2, "y", 20)])
     log = rig.folder / "s" / "t" / "_delta_log"

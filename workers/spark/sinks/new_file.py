@@ -14,10 +14,11 @@ _RIGHTS: Final = 0o644
 
 
 @contextmanager
-def created(path: Path) -> Iterator[BinaryIO]:
+def created(path: Path, *, unique: bool = False) -> Iterator[BinaryIO]:
     """Create ``path`` with what the block writes to the file; not if the block fails. Of several processes that try, one succeeds.
 
-    Raises FileExistsError if it exists, and another OSError if it cannot be written, also on file systems without hard links.
+    Raises FileExistsError if it exists, and another OSError if it cannot be written, also on file systems without hard links. No links are
+    needed for a ``unique`` name, which no other process has.
     """
     # A name that begins with a dot is no table's: Delta and Spark ignore it if the process ends before the file has its name.
     aside = path.with_name(f".{path.name}.{uuid.uuid4()}.tmp")
@@ -25,8 +26,11 @@ def created(path: Path) -> Iterator[BinaryIO]:
         with aside.open("xb") as file:
             os.fchmod(file.fileno(), _RIGHTS)
             yield file
-        # A link, in contrast to a renamed file, never replaces another file.
-        path.hardlink_to(aside)
+        if unique:
+            aside.rename(path)
+        else:
+            # A link, in contrast to a renamed file, never replaces another file.
+            path.hardlink_to(aside)
     finally:
         aside.unlink(missing_ok=True)
 

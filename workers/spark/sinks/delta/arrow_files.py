@@ -104,7 +104,7 @@ class ArrowFiles:
             raise ValueError("rows have another number of columns")
         fitting = pa.table([values.cast(field.type) for values, field in zip(rows.columns, self.schema, strict=True)], schema=self.schema)
         path = self._folder / f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
-        with created(path) as file, self._writer(file) as writer:
+        with created(path, unique=True) as file, self._writer(file) as writer:
             writer.add_key_value_metadata({_VERSION: self._version})
             writer.write_table(fitting)
         state = path.stat()
