@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from connector.config.connector_config import ConnectorConfig
 from connector.errors import CdcError, ErrorKind
@@ -29,6 +29,11 @@ async def sole_snapshot(config: ConnectorConfig) -> AsyncIterator[None]:
                 f"Another command takes the snapshot of {config.topic_prefix} with the slot {config.slot_name}",
                 "Wait until it ends; its rows could arrive after newer changes",
             )
-        yield
+        try:
+            yield
+        finally:
+            # PostgreSQL ends the transaction of a closed connection a moment later. Until then it would refuse another command.
+            with suppress(CdcError):
+                await execute(connection, "ROLLBACK")
     finally:
         await connection.close()

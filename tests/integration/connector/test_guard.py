@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
 
 import psycopg
 import pytest
 
-from connector.config.connector_config import parse
+from connector.config.connector_config import ConnectorConfig, parse
 from connector.errors import CdcError, ErrorKind
 from connector.io.postgres import guard as pg_guard
+from connector.io.postgres.connection import Connection, connect
+from connector.runner.snapshot import bulk_lock
 from connector.runner.snapshot.bulk_lock import sole_snapshot
-from tests.fix_pg import PgServer
+from tests.fix_pg import Database, PgServer
 
 KEY = (1 << 61) + 12345
 
@@ -54,20 +58,26 @@ async def test_readers_that_stay_lose_their_connections(pg: PgServer) -> None:
         await other.execute("SELECT 1")
 
 
+def of_shop(database: Database, **more: str) -> ConnectorConfig:
+    config, _ = parse(
+        {
+            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+            "database.hostname": database.host,
+            "database.port": str(database.port),
+            "database.user": "postgres",
+            "database.dbname": database.name,
+            "name": "shop",
+            "topic.prefix": "shop",
+            "slot.name": "shop",
+            **more,
+        }
+    )
+    return config
+
+
 async def test_only_one_command_takes_the_snapshot_of_a_connector(pg: PgServer) -> None:
     database = pg.database("guard")
-    plain = {
-        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-        "database.hostname": database.host,
-        "database.port": str(database.port),
-        "database.user": "postgres",
-        "database.dbname": database.name,
-        "name": "shop",
-        "topic.prefix": "shop",
-        "slot.name": "shop",
-    }
-    config, _ = parse(plain)
-    other, _ = parse({**plain, "slot.name": "other"})
+    config, other = of_shop(database), of_shop(database, **{"slot.name": "other"})
     async with sole_snapshot(config):
         with pytest.raises(CdcError, match="Another command takes the snapshot of shop with the slot shop") as caught:
             async with sole_snapshot(config):
@@ -77,3 +87,23 @@ async def test_only_one_command_takes_the_snapshot_of_a_connector(pg: PgServer) 
             pass
     async with sole_snapshot(config):
         pass
+
+
+async def test_the_next_command_need_not_wait_for_the_end_of_the_connection(pg: PgServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = of_shop(pg.database("guard"))
+    async with AsyncExitStack() as stack:
+
+        async def kept(*given: Any) -> Connection:
+            connection = await connect(*given)
+            stack.push_async_callback(connection.close)
+            monkeypatch.setattr(connection, "close", partial(asyncio.sleep, 0))
+            return connection
+
+        monkeypatch.setattr(bulk_lock, "connect", kept)
+        async with sole_snapshot(config):
+            pass
+        with pytest.raises(LookupError):
+            async with sole_snapshot(config):
+                raise LookupError
+        async with sole_snapshot(config):
+            pass
