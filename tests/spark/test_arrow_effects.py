@@ -68,7 +68,7 @@ def mirrored(spark: SparkSession, folder: Path, sink: Sink, batches: Sequence[Se
     return watched
 
 
-@pytest.mark.parametrize("readers", ["spark", "all"])
+@pytest.mark.parametrize("readers", ["spark", pytest.param("all", marks=pytest.mark.long)])
 def test_delta_has_the_same_rows(spark: SparkSession, tmp_path: Path, readers: str) -> None:
     places = [tmp_path / name for name in ("java", "arrow")]
     given = [

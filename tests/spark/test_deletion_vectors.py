@@ -112,7 +112,7 @@ class Rig:
                 self.model[key] = row
 
 
-@pytest.fixture(params=["java", "arrow"])
+@pytest.fixture(params=[pytest.param("java", marks=pytest.mark.long), "arrow"])
 def rig(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Rig:
     found = Rig(spark, tmp_path)
     found.arrow = request.param == "arrow"

@@ -62,7 +62,7 @@ class Rig:
         self.sink.apply(1, [by_arrow(found) if self.arrow else found])
 
 
-@pytest.fixture(params=["java", "arrow"])
+@pytest.fixture(params=[pytest.param("java", marks=pytest.mark.long), "arrow"])
 def rig(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Rig:
     return Rig(spark, tmp_path, arrow=request.param == "arrow")
 
