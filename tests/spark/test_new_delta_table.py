@@ -13,15 +13,17 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quickstart')")
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from tests.support.spark.sink_rig import INT, PLAIN, TEXT, down, effects, of_all_types, shown, table, up
+from tests.support.spark.sink_rig import INT, PLAIN, TEXT, by_arrow, down, effects, of_all_types, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.sinks.delta import new_table
+from workers.spark.sinks.delta.arrow_files import ArrowFiles
 from workers.spark.sinks.delta.commit import DeltaTableFiles
 from workers.spark.sinks.delta.log_folder import ENGINE, LogFolder
 from workers.spark.sinks.delta.new_table import NewTables
@@ -184,3 +186,23 @@ def test_a_table_that_another_process_creates_meanwhile_is_kept(
     DeltaSink(spark, str(tmp_path)).apply(0, [effects(spark, PLAIN, [up(1, "x", 10), up(2, "y", 20)])])
     assert shown(other, PLAIN) == [(1, "x", 10), (2, "y", 20), (3, "z", 30)]
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize("error", [pa.ArrowInvalid("x"), OSError(28, "No space left on device")], ids=["arrow", "disk"])
+def test_first_rows_that_arrow_does_not_write(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fails(*_: object) -> str:
+        raise error
+
+    sink, batch = DeltaSink(spark, str(tmp_path)), by_arrow(effects(spark, PLAIN, [up(1, "x", 10)]))
+    with monkeypatch.context() as patch:
+        patch.setattr(ArrowFiles, "write", fails)
+        if isinstance(error, OSError):
+            with pytest.raises(JobError, match=r"The table s\.t could not be read or written at .* \(OSError\)\. Check that this place"):
+                sink.apply(0, [batch])
+        else:
+            sink.apply(0, [batch])
+            assert shown(sink, PLAIN) == [(1, "x", 10)]
+    sink.apply(0, [batch])
+    assert shown(sink, PLAIN) == [(1, "x", 10)]

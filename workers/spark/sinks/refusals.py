@@ -45,11 +45,18 @@ def placed(table: Table, place: str) -> Iterator[None]:
             raise TableError(table.full_name, said) from None
         if why is None:
             raise
-        raise JobError(
-            UNREADABLE,
-            f"The table {table.full_name} could not be read or written at {place} ({why}). Check that this place is there, has room and "
-            "may be written to.",
-        ) from None
+        raise _unreadable(table, place, why) from None
+    except OSError as error:
+        # Of a file that the driver itself reads or writes.
+        raise _unreadable(table, place, type(error).__name__) from None
+
+
+def _unreadable(table: Table, place: str, why: str) -> JobError:
+    return JobError(
+        UNREADABLE,
+        f"The table {table.full_name} could not be read or written at {place} ({why}). Check that this place is there, has room and "
+        "may be written to.",
+    )
 
 
 def _of_files(trace: str) -> str | None:

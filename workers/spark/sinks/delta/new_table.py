@@ -71,7 +71,7 @@ class NewTables:
             return False
         try:
             make(new)
-        except (OSError, pa.ArrowException, Py4JError) as error:
+        except (FileExistsError, pa.ArrowException, Py4JError) as error:
             # What is not Java's own error is a method that another version does not have. No file is written then.
             if isinstance(error, Py4JJavaError) and reason_of(error) not in RACE:
                 raise
