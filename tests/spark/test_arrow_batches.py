@@ -267,43 +267,43 @@ def test_only_records_that_the_driver_can_hold_are_read(monkeypatch: pytest.Monk
     assert not takes(t=129)
 
 
-def test_records_that_are_read_without_a_job_need_no_known_length() -> None:
-    asked: list[int] = []
-    some: Any = object()  # it is only handed on
+class Direct:
+    """Reads records without a job; ``asked`` has the most bytes that they may have."""
 
-    def direct(octets: int) -> ArrowRecords | None:
-        asked.append(octets)
-        found: ArrowRecords | None = some
+    def __init__(self) -> None:
+        self.found: Any = object()  # it is only handed on
+        self.asked: list[int] = []
+
+    def __call__(self, octets: int) -> ArrowRecords | None:
+        self.asked.append(octets)
+        found: ArrowRecords | None = self.found
         return found
+
+
+def test_records_that_are_read_without_a_job_need_no_known_length() -> None:
+    direct = Direct()
 
     def unread() -> DataFrame:
         raise AssertionError
 
     driver, cut, most = InDriver(), Later(unread), in_driver.OF_A_TOPIC
-    assert driver.read(cut, {"t": most, "u": most}, direct) is some
+    assert driver.read(cut, {"t": most, "u": most}, direct) is direct.found
     assert driver.read(cut, {"t": most + 1}, direct) is None
-    assert asked == [in_driver.OCTETS]
+    assert direct.asked == [in_driver.OCTETS]
 
 
 def test_python_decodes_large_topics_if_spark_has_few_cores_and_the_sink_takes_arrow() -> None:
-    asked: list[int] = []
-    some: Any = object()  # it is only handed on
-
-    def direct(octets: int) -> ArrowRecords | None:
-        asked.append(octets)
-        found: ArrowRecords | None = some
-        return found
-
+    direct = Direct()
     cut: Any = Later(object)
     few, many = InDriver(in_driver.CORES), InDriver(in_driver.CORES + 1)
     assert few.takes(in_driver.RECORDS)
     assert not few.takes(in_driver.RECORDS + 1)
     assert not many.takes(1)
     assert not InDriver().takes(1)
-    assert few.read(cut, {"t": in_driver.RECORDS}, direct) is some
+    assert few.read(cut, {"t": in_driver.RECORDS}, direct) is direct.found
     assert many.read(cut, {"t": in_driver.OF_A_TOPIC + 1}, direct) is None
-    assert many.read(cut, {"t": in_driver.OF_A_TOPIC}, direct) is some
-    assert asked == [in_driver.WIDE, in_driver.OCTETS]
+    assert many.read(cut, {"t": in_driver.OF_A_TOPIC}, direct) is direct.found
+    assert direct.asked == [in_driver.WIDE, in_driver.OCTETS]
 
 
 def test_records_that_cannot_be_read_are_left_to_jobs(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,12 +18,14 @@ import pyarrow as pa
 from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.support.spark.duck import duck
 from tests.support.spark.sink_rig import FAR_DAYS
 from workers.spark.sinks.delta.arrow_files import ArrowFiles
 from workers.spark.sinks.delta.commit import DeltaTableFiles
 from workers.spark.sinks.delta.readers import MICROSECONDS, PROPERTIES
 from workers.spark.types import INFINITE_MICROS
 
+__all__ = ["duck"]
 pytestmark = pytest.mark.pg_once
 
 EARLIEST, LATEST = min(INFINITE_MICROS), max(INFINITE_MICROS)
@@ -70,17 +71,6 @@ COLUMNS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "local": ("timestamp_ntz", [f"cast(timestamp_micros({micros}L) as timestamp_ntz)" for micros in MICROS]),
 }
 """Column → its type, and a value of each row as SQL, in a session whose zone is UTC. A row of nulls comes after them."""
-
-
-@pytest.fixture(scope="module")
-def duck() -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB with its Delta extension from the wheel. DuckDB checks the extension's signature."""
-    wheel = distribution("duckdb-extension-delta")
-    path = next(wheel.locate_file(file) for file in wheel.files or () if file.name == "delta.duckdb_extension")
-    with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
-        connection.execute(f"LOAD '{path}'")
-        connection.execute("SET TimeZone = 'UTC'")
-        yield connection
 
 
 @pytest.fixture(autouse=True)

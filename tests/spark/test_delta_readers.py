@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from importlib.metadata import distribution
 from pathlib import Path
 
 import duckdb
@@ -16,24 +14,15 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (extra 'quicksta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from tests.support.spark.duck import duck
 from tests.support.spark.sink_rig import INT, LONG, PLAIN, TEXT, TYPES, down, effects, money, shown, table, up
 from workers.spark.failure import JobError
 from workers.spark.sinks import DeltaPlace, sink_of
 from workers.spark.tables.later import Later
 from workers.spark.tables.table import LSN, UPSERT, Column, Effects, Sink, Table
 
+__all__ = ["duck"]
 pytestmark = pytest.mark.pg_once
-
-
-@pytest.fixture(scope="module")
-def duck() -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB with its Delta extension from the wheel. DuckDB checks the extension's signature."""
-    wheel = distribution("duckdb-extension-delta")
-    path = next(wheel.locate_file(file) for file in wheel.files or () if file.name == "delta.duckdb_extension")
-    with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
-        connection.execute(f"LOAD '{path}'")
-        connection.execute("SET TimeZone = 'UTC'")
-        yield connection
 
 
 def agreed(duck: duckdb.DuckDBPyConnection, sink: Sink, of: Table, folder: Path) -> list[tuple[object, ...]]:
